@@ -1,0 +1,68 @@
+# A Python from 3.11 up, bash, git and the package registry are enough: each target sets up what it needs.
+#
+#   make test ARGS='-k timeout'     arguments for pytest
+#   make test PYTHON=python3.12     another interpreter
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+export PYTHON ?=
+ARGS ?=
+UV ?= uv
+BIN := .venv/bin
+TYPED := src tests scripts $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: venv ## see what nacre does
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+
+.PHONY: test
+test: venv ## the behaviour tests
+	$(BIN)/pytest $(ARGS)
+
+.PHONY: test-portable
+test-portable: venv ## the same with the Linux parts switched off
+	scripts/need-ps.sh
+	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux' $(ARGS)
+
+.PHONY: test-user
+test-user: ## the same as a user without privileges (from root; else just the tests)
+	scripts/test-user.sh $(ARGS)
+
+.PHONY: test-all
+test-all: ## the same on every Python from 3.11 up that is here
+	scripts/test-all.sh $(ARGS)
+
+.PHONY: check
+check: venv ## lint, format, types, import directions, requirement marks
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/requirements.py --summary
+
+.PHONY: bench
+bench: venv ## measure; keeps the table in bench/RESULTS.md
+	$(BIN)/python -m bench.foundation $(ARGS)
+
+.PHONY: requirements
+requirements: venv ## each requirement with the tests that prove it
+	$(BIN)/python scripts/requirements.py $(ARGS)
+
+.PHONY: constraints
+constraints: ## pin the newest development dependencies anew (needs uv)
+	scripts/constraints.sh $(UV)
+
+.PHONY: clean
+clean: ## remove environments and caches
+	rm -rf .venv .venv-* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: venv
+venv:
+	@scripts/venv.sh .venv

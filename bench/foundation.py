@@ -1,0 +1,159 @@
+"""What a supervised command costs: start-up, one command, much output, many at once. `make bench` runs it.
+
+Prints a table and keeps it in RESULTS.md. Figures are of one run on one machine; ratios are what to compare.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+
+from bench.measure import BASH, HERE, Floor, Row, machine, medians, ms, process, run, table, timed
+from nacre import Bash
+from nacre.keeper.client import Client, client
+
+ROUNDS = 300
+
+
+async def latency(bash: Bash) -> list[Row]:
+    async def asyncio_way() -> None:
+        child = await asyncio.create_subprocess_exec(
+            BASH, "-c", "true",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        await child.communicate()
+
+    async def subprocess_way() -> None:
+        subprocess.run(
+            [BASH, "-c", "true"],
+            stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True, check=True,
+        )  # fmt: skip
+
+    rivals = {
+        "nacre": timed(lambda: bash.run("true")),
+        "asyncio": timed(asyncio_way),
+        "subprocess": timed(subprocess_way),
+    }
+    floor = None
+    try:
+        floor = Floor("true")
+        rivals["C"] = floor.once
+    except FileNotFoundError:
+        print("no C compiler: no floor", file=sys.stderr)
+    took = await medians(rivals, ROUNDS)
+    if floor is not None:
+        floor.close()
+    nacre = took.pop("nacre")
+    names = {
+        "asyncio": ("`asyncio.create_subprocess_exec().communicate()`", "≤ 1.0"),
+        "subprocess": ("`subprocess.run`", ""),
+        "C": ("C `posix_spawn` + `waitpid`", "≤ 1.6"),
+    }
+    rows = [Row('`bash.run("true")`', ms(nacre))]
+    for name, taken in took.items():
+        label, goal = names[name]
+        rows.append(Row(f"… against {label}", ms(taken), f"{nacre / taken:.2f} ×", goal))
+    return rows
+
+
+async def bulk(bash: Bash) -> list[Row]:
+    rows = []
+    for command in (
+        "head -c 1G /dev/zero",
+        "dd if=/dev/zero bs=64k count=16384 status=none",
+        "seq 100000000 | head -c 500M",
+    ):
+        took = await medians(
+            {
+                "nacre": timed(lambda command=command: bash.run(command)),  # type: ignore[misc]
+                "cat": process(BASH, "-c", f"{command} | cat >/dev/null"),
+            },
+            rounds=7,
+            warm_up=1,
+        )
+        ratio = took["cat"] / took["nacre"]
+        rows.append(
+            Row(f"`{command}` against `… \\| cat >/dev/null`", ms(took["nacre"]), f"{ratio:.2f} × its speed", "≥ 0.8")
+        )
+    return rows
+
+
+async def start_up() -> list[Row]:
+    python = sys.executable
+    took = await medians(
+        {
+            "python": process(python, "-c", "pass"),
+            "import": process(python, "-c", "import nacre"),
+            "bash": process(python, "-c", "import nacre; nacre.Bash"),
+            "cli": process(python, "-m", "nacre", "run", "true"),
+        },
+        rounds=30,
+    )
+    bare = took["python"]
+    return [
+        Row("`import nacre`, beyond bare Python", ms(took["import"] - bare), "", "≤ 60 ms"),
+        Row("`import nacre; nacre.Bash`, beyond bare Python", ms(took["bash"] - bare)),
+        Row("`nacre run true`, in all", ms(took["cli"]), "", "≤ 120 ms"),
+    ]
+
+
+async def keeper(bash: Bash) -> list[Row]:
+    times = []
+    for _ in range(20):
+        client().bury()
+        start = time.perf_counter()
+        first = await bash.run("true")
+        times.append(time.perf_counter() - start - first.duration)
+    times.sort()
+    return [
+        Row("start of the keeper (first command, less its own time)", ms(times[len(times) // 2]), "", "≤ 60 ms"),
+        Row("its resident memory, after 20 runs", f"{await _resident(bash, client()):.1f} MB", "", "≤ 15 MB"),
+    ]
+
+
+async def _resident(bash: Bash, keeper: Client) -> float:
+    for _ in range(20):
+        await bash.run("true")
+    with open(f"/proc/{keeper.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+
+
+async def many(bash: Bash) -> list[Row]:
+    async def bare() -> None:
+        child = await asyncio.create_subprocess_exec(
+            BASH, "-c", "sleep 1",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        await child.communicate()
+
+    took = await medians(
+        {
+            "nacre": timed(lambda: asyncio.gather(*(bash.run("sleep 1") for _ in range(500)))),
+            "asyncio": timed(lambda: asyncio.gather(*(bare() for _ in range(500)))),
+        },
+        rounds=3,
+        warm_up=0,
+    )
+    ratio = took["nacre"] / took["asyncio"]
+    return [Row("500 × `sleep 1` at once, against bare asyncio", ms(took["nacre"]), f"{ratio:.2f} ×", "≤ 1.5")]
+
+
+async def main() -> None:
+    bash = Bash()
+    await bash.run("true")
+    rows = [*await latency(bash), *await bulk(bash), *await start_up(), *await many(bash), *await keeper(bash)]
+    text = (
+        "# Measurements\n\n"
+        f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}. Rivals take turns in one run, medians, "
+        f"{ROUNDS} rounds for one command; both streams captured, own session, every default on.\n\n"
+        "## Foundation\n\n" + table(rows) + "\n"
+    )
+    print(text)
+    (HERE / "RESULTS.md").write_text(text)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,115 @@
+"""How things are measured: rivals take turns in one run, medians are compared, and a ratio is what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BASH = shutil.which("bash") or "/bin/bash"
+
+Once = Callable[[], Awaitable[float]]
+"""One measurement, in seconds."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    figure: str
+    ratio: str = ""
+    goal: str = ""
+
+
+async def medians(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dict[str, float]:
+    """Interleaved, so that whatever else the machine does hits all alike."""
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for number in range(rounds + warm_up):
+        for name, once in rivals.items():
+            taken = await once()
+            if number >= warm_up:
+                times[name].append(taken)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def timed(call: Callable[[], Awaitable[object]]) -> Once:
+    async def once() -> float:
+        start = time.perf_counter()
+        await call()
+        return time.perf_counter() - start
+
+    return once
+
+
+def process(*arguments: str) -> Once:
+    """A whole process from start to end, with nothing of ours around it."""
+
+    async def once() -> float:
+        start = time.perf_counter()
+        subprocess.run(arguments, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        return time.perf_counter() - start
+
+    return once
+
+
+class Floor:
+    """`floor.c`, compiled; None of it when there is no compiler."""
+
+    def __init__(self, text: str) -> None:
+        self._directory = tempfile.TemporaryDirectory()
+        program = os.path.join(self._directory.name, "floor")
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            raise FileNotFoundError("no C compiler")
+        subprocess.run([compiler, "-O2", "-o", program, str(HERE / "floor.c")], check=True)
+        self._process = subprocess.Popen(
+            [program, BASH, text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    async def once(self) -> float:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(".")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline()) / 1e9
+
+    def close(self) -> None:
+        self._process.communicate()
+        self._directory.cleanup()
+
+
+def machine() -> str:
+    return (
+        f"{os.cpu_count()} cores, {platform.system()} {platform.release().split('-')[0]} {platform.machine()}, "
+        f"Python {platform.python_version()}, {_bash_version()}"
+    )
+
+
+def _bash_version() -> str:
+    text = subprocess.run([BASH, "-c", "echo $BASH_VERSION"], capture_output=True, text=True, check=True).stdout
+    return f"bash {text.strip()}"
+
+
+def table(rows: list[Row]) -> str:
+    lines = ["| what | figure | ratio | goal |", "|---|---|---|---|"]
+    lines += [f"| {row.what} | {row.figure} | {row.ratio} | {row.goal} |" for row in rows]
+    return "\n".join(lines)
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1000:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def run(main: Callable[[], Awaitable[None]]) -> None:
+    if sys.platform != "linux":
+        print("The figures are about Linux; elsewhere they mean little.", file=sys.stderr)
+    asyncio.run(main())  # type: ignore[arg-type]

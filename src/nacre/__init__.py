@@ -1,0 +1,76 @@
+"""nacre: the shell an AI agent lives in.
+
+    result = await nacre.run("pytest -q", timeout=300)
+    if not result.ok:
+        print(result.summary, result.output)
+
+Nothing happens at import; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nacre.call import run, run_sync
+    from nacre.cancel import Cancel
+    from nacre.errors import CommandFailed, InvalidRequest, NacreError
+    from nacre.profiles import Profile
+    from nacre.result import Chunk, Ended, Result, Started
+    from nacre.session import Session
+    from nacre.tool import Bash
+    from nacre.types import Limits, Request, ToolContext
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bash",
+    "Cancel",
+    "Chunk",
+    "CommandFailed",
+    "Ended",
+    "InvalidRequest",
+    "Limits",
+    "NacreError",
+    "Profile",
+    "Request",
+    "Result",
+    "Session",
+    "Started",
+    "ToolContext",
+    "run",
+    "run_sync",
+]
+
+_HOMES = {
+    "Bash": "tool",
+    "Cancel": "cancel",
+    "Chunk": "result",
+    "CommandFailed": "errors",
+    "Ended": "result",
+    "InvalidRequest": "errors",
+    "Limits": "types",
+    "NacreError": "errors",
+    "Profile": "profiles",
+    "Request": "types",
+    "Result": "result",
+    "Session": "session",
+    "Started": "result",
+    "ToolContext": "types",
+    "run": "call",
+    "run_sync": "call",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nacre' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"nacre.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,97 @@
+"""One call: `await nacre.run("…")`, `nacre.run_sync("…")`.
+
+Keyword arguments are the fields of `Request` and `ToolContext`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypedDict, Unpack
+
+from nacre.cancel import Cancel
+from nacre.result import Result
+from nacre.tool import Bash
+from nacre.types import Access, Leftovers, Limits, Mode, Request, StrPath, ToolContext
+
+
+class Options(TypedDict, total=False):
+    """See `Request` and `ToolContext`."""
+
+    description: str
+    mode: Mode
+    timeout: float | None
+    cwd: StrPath | None
+    env: Mapping[str, str]
+    clear_env: bool
+    stdin: str | bytes | None
+    merge: bool
+    leftovers: Leftovers | None
+    working_dir: StrPath | None
+    cancel: Cancel | None
+    access: Access
+    output_dir: StrPath | None
+    conversation_id: str
+    allowed_paths: tuple[StrPath, ...]
+    approve: Callable[[Any], Awaitable[bool]] | None
+    limits: Limits
+    secrets: tuple[str, ...]
+    pass_env: tuple[str, ...]
+    login_env: bool
+
+
+_OF_REQUEST = frozenset(field.name for field in fields(Request))
+_OF_CONTEXT = frozenset(field.name for field in fields(ToolContext))
+
+
+@cache
+def shared_bash() -> Bash:
+    return Bash()
+
+
+def split(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContext]:
+    """Keyword arguments sorted into the two values they belong to."""
+    for name in options:
+        if name not in _OF_REQUEST | _OF_CONTEXT:
+            near = difflib.get_close_matches(name, _OF_REQUEST | _OF_CONTEXT, n=1)
+            raise TypeError(f"run() has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return (
+        Request(command, **{name: value for name, value in options.items() if name in _OF_REQUEST}),
+        ToolContext(**{name: value for name, value in options.items() if name in _OF_CONTEXT}),
+    )
+
+
+async def run(command: str, **options: Unpack[Options]) -> Result:
+    """Run one command to its end."""
+    return await shared_bash().run(*split(command, options))
+
+
+def run_sync(command: str, **options: Unpack[Options]) -> Result:
+    """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
+    request, ctx = split(command, options)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(shared_bash().run(request, ctx))
+    return _in_thread(request, ctx)
+
+
+def _in_thread(request: Request, ctx: ToolContext) -> Result:
+    answer: list[Result | BaseException] = []
+
+    def work() -> None:
+        try:
+            answer.append(asyncio.run(shared_bash().run(request, ctx)))
+        except BaseException as error:
+            answer.append(error)
+
+    thread = threading.Thread(target=work, name="nacre-run-sync")
+    thread.start()
+    thread.join()
+    if isinstance(answer[0], BaseException):
+        raise answer[0]
+    return answer[0]

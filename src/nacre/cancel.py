@@ -1,0 +1,52 @@
+"""Cancel: a switch that ends runs, usable from any thread.
+
+Throwing it calls each registered callback once, in the thread that throws it; a callback registered
+afterwards is called at once. Knows nothing of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import RLock
+
+
+class Cancel:
+    """Throw it with `cancel()`; every run whose `ToolContext` holds it is ended."""
+
+    __slots__ = ("_callbacks", "_lock", "_thrown")
+
+    def __init__(self) -> None:
+        self._lock = RLock()  # a signal handler may throw it while this thread registers a callback
+        self._thrown = False
+        self._callbacks: dict[object, Callable[[], None]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Cancel {'thrown' if self._thrown else 'ready'}>"
+
+    @property
+    def cancelled(self) -> bool:
+        return self._thrown
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._thrown = True
+            callbacks = tuple(self._callbacks.values())
+            self._callbacks.clear()
+        for callback in callbacks:
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Register; the answer unregisters."""
+        key = object()
+        with self._lock:
+            thrown = self._thrown
+            if not thrown:
+                self._callbacks[key] = callback
+        if thrown:
+            callback()
+
+        def forget() -> None:
+            with self._lock:
+                self._callbacks.pop(key, None)
+
+        return forget

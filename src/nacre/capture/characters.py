@@ -1,0 +1,23 @@
+"""Where UTF-8 may be cut. Pure."""
+
+from __future__ import annotations
+
+
+def incomplete(data: bytes | bytearray | memoryview) -> int:
+    """How many bytes at the end begin a character that they do not finish. 0 when they cannot become one."""
+    for back in range(1, min(3, len(data)) + 1):
+        byte = data[-back]
+        if byte < 0x80:
+            return 0
+        if byte >= 0xC0:
+            needed = 2 if 0xC2 <= byte < 0xE0 else 3 if byte < 0xF0 else 4 if byte < 0xF5 else 0
+            return back if needed > back else 0
+    return 0
+
+
+def broken(data: bytes | bytearray | memoryview) -> int:
+    """How many bytes at the start only finish a character that began before them."""
+    for count, byte in enumerate(data[:3]):
+        if byte & 0xC0 != 0x80:
+            return count
+    return min(3, len(data))

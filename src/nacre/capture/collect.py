@@ -1,0 +1,68 @@
+"""Collector: chunks of two streams in, three bounded records and perhaps a spill file out.
+
+Chunks come back cut between characters: the bytes of a character that is split over two writes wait for the rest, so
+that each chunk decodes by itself, and so does their order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nacre.capture.characters import incomplete
+from nacre.capture.record import Record
+from nacre.capture.spill import SpillFile
+from nacre.result import Captured, Spill, StreamName
+
+
+class Collector:
+    def __init__(self, *, limit: int, spill: int, directory: Callable[[], str], name: str, merge: bool) -> None:
+        self._limit = limit
+        self._cap = spill
+        self._directory = directory
+        self._name = name
+        self._both = Record(limit)
+        self._streams = {"stdout": self._both, "stderr": Record(0)}
+        if not merge:
+            self._streams = {"stdout": Record(limit), "stderr": Record(limit)}
+        self._cut: dict[StreamName, bytes] = {}
+        self._spill: SpillFile | None = None
+
+    def feed(self, stream: StreamName, data: bytes) -> bytes:
+        """Take a chunk; gives what of it (and of the one before) can be shown now."""
+        if before := self._cut.pop(stream, b""):
+            data = before + data
+        if rest := incomplete(data):
+            self._cut[stream] = data[-rest:]
+            data = data[:-rest]
+        if data:
+            self._take(stream, data)
+        return data
+
+    def flush(self) -> list[tuple[StreamName, bytes]]:
+        """There will be no more: what waited for the rest of a character is all there is."""
+        rest = list(self._cut.items())
+        self._cut.clear()
+        for stream, data in rest:
+            self._take(stream, data)
+        return rest
+
+    def _take(self, stream: StreamName, data: bytes) -> None:
+        if self._spill is None and self._cap and self._both.seen + len(data) > self._limit:
+            self._spill = SpillFile(self._directory(), self._name, self._cap)
+            self._spill.write(self._both.everything())
+        if self._spill is not None:
+            self._spill.write(data)
+        self._both.add(data)
+        record = self._streams[stream]
+        if record is not self._both:
+            record.add(data)
+
+    def captured(self) -> tuple[Captured, Captured, Captured]:
+        """stdout, stderr, both."""
+        out, err = self._streams["stdout"].captured(), self._streams["stderr"].captured()
+        return out, err, self._both.captured()
+
+    def close(self) -> Spill | None:
+        if self._spill is None:
+            return None
+        return self._spill.finished()

@@ -1,0 +1,60 @@
+"""Record: a beginning and an end of everything that was added, and exact counts. Memory is flat.
+
+Chunks are kept as they come, not copied; several records can hold the same one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from nacre.capture.characters import broken, incomplete
+from nacre.result import Captured
+
+_BLOCK = 64 * 1024
+
+
+class Record:
+    __slots__ = ("_head", "_head_room", "_tail", "_tail_held", "_tail_max", "seen")
+
+    def __init__(self, limit: int) -> None:
+        self._head: list[bytes | bytearray] = []
+        self._head_room = limit // 2
+        self._tail: deque[bytes | bytearray] = deque()
+        self._tail_max = limit - limit // 2
+        self._tail_held = 0
+        self.seen = 0
+
+    def add(self, data: bytes) -> None:
+        self.seen += len(data)
+        if self._head_room:
+            _append(self._head, data[: self._head_room])
+            data, self._head_room = data[self._head_room :], max(0, self._head_room - len(data))
+        if data:
+            _append(self._tail, data)
+            self._tail_held += len(data)
+            while self._tail_held - len(self._tail[0]) >= self._tail_max:
+                self._tail_held -= len(self._tail.popleft())
+
+    def everything(self) -> bytes:
+        """All of it, while it is all still held."""
+        return b"".join((*self._head, *self._tail))
+
+    def captured(self) -> Captured:
+        head = b"".join(self._head)
+        tail = b"".join(self._tail)
+        if len(head) + min(len(tail), self._tail_max) >= self.seen:
+            return Captured(head=head, tail=tail, seen=self.seen)
+        head = head[: len(head) - incomplete(head)]
+        tail = tail[max(0, len(tail) - self._tail_max) :]
+        tail = tail[broken(tail) :]
+        return Captured(head=head, tail=tail, seen=self.seen, dropped=self.seen - len(head) - len(tail))
+
+
+def _append(blocks: list[bytes | bytearray] | deque[bytes | bytearray], data: bytes) -> None:
+    """Large chunks as they are; small ones together, or a million of one byte would cost fifty."""
+    if len(data) >= _BLOCK:
+        blocks.append(data)
+    elif blocks and isinstance(blocks[-1], bytearray) and len(blocks[-1]) < _BLOCK:
+        blocks[-1] += data
+    else:
+        blocks.append(bytearray(data))

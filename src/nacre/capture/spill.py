@@ -1,0 +1,63 @@
+"""The spill file: what is too much for memory, in order of arrival, up to a cap. Private, made only when needed.
+
+A full disk, a missing directory or the cap make it incomplete; they never disturb the run.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from nacre.result import Spill
+
+FREE_FLOOR = 64 * 1024 * 1024
+"""Bytes of the disk that are left alone."""
+
+
+class SpillFile:
+    __slots__ = ("_cap", "_fd", "complete", "path", "written")
+
+    def __init__(self, directory: str, name: str, cap: int) -> None:
+        self._cap = cap
+        self.written = 0
+        self.complete = True
+        self._fd: int | None = None
+        self.path = os.path.join(directory, f"{name}-{secrets.token_hex(4)}.log")
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError:
+            self.complete = False
+
+    def write(self, data: bytes) -> None:
+        if self._fd is None:
+            self.complete = False
+            return
+        if self.written + len(data) > self._cap:
+            self.complete = False
+            data = data[: self._cap - self.written]
+        try:
+            disk = os.fstatvfs(self._fd)
+            if disk.f_bavail * disk.f_frsize < FREE_FLOOR + len(data):
+                raise OSError("disk is full")
+            view = memoryview(data)
+            while view:
+                count = os.write(self._fd, view)
+                self.written += count
+                view = view[count:]
+        except OSError:
+            self.complete = False
+        if not self.complete:
+            self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def finished(self) -> Spill | None:
+        """None when there is no file to speak of."""
+        self.close()
+        if not self.written:
+            return None
+        return Spill(path=self.path, bytes=self.written, complete=self.complete)

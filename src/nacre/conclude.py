@@ -1,0 +1,88 @@
+"""The keeper's account of an end in, outcome and remarks out. Pure."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import assert_never
+
+from nacre.keeper.live import LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.run import CANCEL, TIMEOUT
+from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, Process, Signalled, TimedOut
+from nacre.types import Plan
+
+_QUIET = 5.0
+"""Seconds of silence worth a remark."""
+_NAMED = 3
+
+
+def outcome_of(last: LastWord, plan: Plan) -> Outcome:
+    match last:
+        case NeverBegan(number, reason):
+            return NotStarted(reason, _HINTS.get(number, ""))
+        case Vanished(reason):
+            return Lost(reason)
+        case Stopped():
+            if last.reason == TIMEOUT:
+                return TimedOut(plan.timeout)
+            if last.reason == CANCEL:
+                return Cancelled()
+            code = os.waitstatus_to_exitcode(last.status)
+            return Exited(code) if code >= 0 else Signalled(-code)
+        case _:
+            assert_never(last)
+
+
+_HINTS = {
+    7: "The environment or the command is too large for this system; pass less in `env`.",
+    11: "The limit on processes is reached; end some, or run fewer at once.",
+    12: "There is not enough memory to start it.",
+    23: "The system has too many open files.",
+    24: "Too many files are open; run fewer commands at once, or raise `ulimit -n`.",
+}
+
+
+def remarks_on(last: LastWord, outcome: Outcome, silence: float) -> list[str]:
+    """What a reader should know beside the outcome."""
+    remarks: list[str] = []
+    quiet = isinstance(outcome, TimedOut) and silence >= min(_QUIET, outcome.after / 2)
+    if quiet and isinstance(last, Stopped) and last.asleep:
+        remarks.append(
+            f"No output for {silence:.0f} s and nothing was computing; it may have been waiting for input "
+            "(stdin is empty: pass answers by flags or `stdin`)."
+        )
+    if isinstance(last, Stopped) and last.ended:
+        remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
+    if last.running:
+        ended = isinstance(outcome, TimedOut | Cancelled | Lost)
+        verb = "could not be ended" if ended else "left running"
+        remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
+    return remarks
+
+
+def _count(running: tuple[Process, ...]) -> str:
+    return "1 process" if len(running) == 1 else f"{len(running)} processes"
+
+
+def _names(running: tuple[Process, ...]) -> str:
+    names = [f"{process.pid} ({process.command})" for process in running[:_NAMED]]
+    if len(running) > _NAMED:
+        names.append(f"and {len(running) - _NAMED} more")
+    return ", ".join(names)
+
+
+def exit_status(outcome: Outcome) -> int:
+    """The outcome as a shell would report it."""
+    match outcome:
+        case Exited(code):
+            return code
+        case Signalled(number):
+            return 128 + number
+        case TimedOut():
+            return 124
+        case Cancelled():
+            return 128 + signal.SIGINT
+        case NotStarted() | Lost():
+            return 125
+        case _:
+            return 126

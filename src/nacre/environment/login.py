@@ -1,0 +1,151 @@
+"""The environment of the user's login shell: nothing in, a snapshot out, one real run of the shell in between.
+
+Starts `$SHELL` (or the password database's) as a login and interactive shell, because nvm, pyenv and others sit behind
+the interactive guard of rc files, and has it print its environment between two random marks, so that what rc files
+print does not matter. No terminal, no input, `TIMEOUT` seconds; its process group is killed whatever happens. It starts
+from this process's environment, as a terminal's shell does, and sets `GUARD` so that rc files can know.
+
+Blocks: call it from a thread. One successful snapshot per shell and home is kept for the life of the process. What it
+returns is not filtered: `build_env` does that, as with any inherited environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Lock
+
+from nacre.environment.host import host_environment
+from nacre.environment.pointers import SPELLS
+from nacre.errors import InvalidRequest
+
+TIMEOUT = 10.0
+GUARD = "NACRE_READING_ENVIRONMENT"
+"""Set to 1 while rc files run for a snapshot: `[ -n "$NACRE_READING_ENVIRONMENT" ] && return` skips what may hang."""
+
+_LAST_WORDS = 0.5
+"""Seconds for the shell to leave by itself after its environment is known (logout files, history)."""
+_MOST = 8 * 1024 * 1024
+"""Bytes to read before giving up on a shell that prints without end."""
+_OF_THE_RUN = frozenset({GUARD, "_", "PWD", "OLDPWD", "SHLVL", "TERM"})
+"""Belong to the snapshot's own run; they stay what they were."""
+_NOT_ITS_OWN = _OF_THE_RUN | SPELLS | {"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"}
+"""Not given to the shell: bash's own switches, and this program's virtual environment, whose directory /etc/profile
+takes off the PATH: `uv pip install` would go on installing into it."""
+
+_lock = Lock()
+_snapshots: dict[tuple[str, str], dict[str, str]] = {}
+
+
+def login_environment(
+    inherited: Mapping[str, str] | None = None, *, shell: str | None = None, timeout: float = TIMEOUT
+) -> dict[str, str]:
+    """What a new login shell of this user would export. Raises `InvalidRequest` (`login_env`) if it does not say."""
+    base = host_environment() if inherited is None else dict(inherited)
+    program = shell or _login_shell(base)
+    key = (program, base.get("HOME", ""))
+    with _lock:  # the others wait for the first one's answer instead of starting as many shells
+        if key not in _snapshots:
+            _snapshots[key] = _take(program, base, timeout)
+        return _snapshots[key].copy()
+
+
+def forget() -> None:
+    """Drop the snapshots, so that the next call takes a new one."""
+    with _lock:
+        _snapshots.clear()
+
+
+def _login_shell(base: Mapping[str, str]) -> str:
+    candidates = [base.get("SHELL", "")]
+    with suppress(ImportError, KeyError):  # a container's made-up uid has no entry
+        from pwd import getpwuid
+
+        candidates.append(getpwuid(os.getuid()).pw_shell)
+    for shell in [*candidates, "/bin/bash", "/bin/sh"]:
+        if os.path.isabs(shell) and os.access(shell, os.X_OK) and os.path.basename(shell) not in {"nologin", "false"}:
+            return shell
+    raise _failure("no login shell was found", "Set SHELL to the absolute path of one, or leave login_env off.")
+
+
+def _take(program: str, base: dict[str, str], timeout: float) -> dict[str, str]:
+    mark = f"nacre-{os.urandom(16).hex()}"
+    env = {name: value for name, value in base.items() if name not in _NOT_ITS_OWN}
+    output = _run(program, mark, {**env, GUARD: "1", "TERM": "dumb"}, timeout)
+    _, _, rest = output.partition(mark.encode())
+    listing, end, _ = rest.partition(mark.encode())
+    if not end:
+        raise _failure(
+            f"{program} ended without telling its environment",
+            f"One of its start files may run `exit` or `exec`: have it return early when {GUARD} is set.",
+        )
+    return _parse(listing, base)
+
+
+def _parse(listing: bytes, base: dict[str, str]) -> dict[str, str]:
+    pairs = (os.fsdecode(entry).partition("=") for entry in listing.split(b"\0") if b"=" in entry)
+    values = {name: value for name, _, value in pairs if name not in _OF_THE_RUN}
+    values.update((name, base[name]) for name in _OF_THE_RUN if name in base)
+    return values
+
+
+def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
+    """Everything the shell prints until it closes its output, or soon after the second mark."""
+    import subprocess  # here, because most hosts never need it
+    from select import POLLIN, poll
+    from time import monotonic
+
+    # `command` passes by functions, the path by aliases; both marks come from the shell that ran the start files.
+    script = f"command printf %s {mark}; /usr/bin/env -0; command printf %s {mark}"
+    home = env.get("HOME", "/")
+    try:
+        process = subprocess.Popen(
+            [program, "-l", "-i", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=home if os.path.isdir(home) else "/",
+            env=env,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _failure(f"{program} could not be started ({error.strerror})", "Set SHELL to another shell.") from error
+    assert process.stdout is not None
+    output = bytearray()
+    deadline = monotonic() + timeout
+    complete = False
+    with process.stdout as pipe:
+        ready = poll()
+        ready.register(pipe, POLLIN)
+        try:
+            while len(output) < _MOST and (left := deadline - monotonic()) > 0:
+                if not ready.poll(left * 1000):
+                    break
+                if not (chunk := os.read(pipe.fileno(), 65536)):
+                    return bytes(output)
+                output += chunk
+                if not complete and output.count(mark.encode()) == 2:
+                    # Not the end of the pipe: a daemon that a start file left behind may hold it open for ever.
+                    complete, deadline = True, min(deadline, monotonic() + _LAST_WORDS)
+        finally:
+            _end(process.pid)
+            process.wait(timeout=5)  # it got SIGKILL; a bound for the unkillable
+    if complete:
+        return bytes(output)
+    raise _failure(
+        f"{program} did not tell its environment within {timeout:g} s",
+        f"A start file waits or prints without end: have it return early when {GUARD} is set, or leave login_env off.",
+    )
+
+
+def _end(group: int) -> None:
+    import signal
+
+    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+        os.killpg(group, signal.SIGKILL)  # not yet waited for, so the number is still ours
+
+
+def _failure(what: str, hint: str) -> InvalidRequest:
+    message = f"The login environment could not be read: {what}."
+    return InvalidRequest("login_env", message, field="login_env", hint=hint)

@@ -1,0 +1,72 @@
+"""The exceptions: what the programmer has to mend. What a command does is never one of these.
+
+NacreError
+├── InvalidRequest    something asked for cannot be meant; raised before anything starts
+│   ├── PathNotAllowed    a directory outside `ToolContext.allowed_paths`
+│   └── AccessUnavailable an access mode that cannot be enforced here
+├── CommandFailed     `Result.check()` on a command that did not succeed
+├── KeeperFailed      the keeper could not be started
+└── UnsupportedPlatform
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.result import Result
+
+
+class NacreError(Exception):
+    """Everything nacre raises on purpose."""
+
+
+class InvalidRequest(NacreError):
+    """A request that cannot be run as it stands: `field` is wrong, `hint` says what to do."""
+
+    def __init__(self, code: str, message: str, *, field: str, hint: str) -> None:
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.code = code
+        """Stable, for programs: `empty_command`, `bad_timeout`, …"""
+        self.message = message
+        self.field = field
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _revive, (type(self), self.code, self.message, self.field, self.hint)
+
+
+def _revive(kind: type[InvalidRequest], code: str, message: str, field: str, hint: str) -> InvalidRequest:
+    """Exceptions with keyword-only arguments do not survive pickling by themselves."""
+    return kind(code, message, field=field, hint=hint)
+
+
+class PathNotAllowed(InvalidRequest):
+    """A directory outside the allowed paths."""
+
+
+class AccessUnavailable(InvalidRequest):
+    """An access mode that this version or this kernel cannot enforce. It is never quietly left out."""
+
+
+class CommandFailed(NacreError):
+    """The command ran and did not succeed; `result` has everything it said."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.summary}: {result.stderr.strip() or result.output.strip()}"[:2000])
+        self.result = result
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.result.exit_code
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CommandFailed, (self.result,)
+
+
+class KeeperFailed(NacreError):
+    """The keeper process could not be started; the message says why and what to try."""
+
+
+class UnsupportedPlatform(NacreError):
+    """nacre does not run on this operating system."""

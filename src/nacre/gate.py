@@ -1,0 +1,89 @@
+"""Gate: at most so many at once, the rest in a queue, first come first served. Works across threads and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import threading
+from collections import deque
+
+from nacre.cancel import Cancel
+
+_MOST = 512
+_FDS_PER_RUN = 4
+_FDS_RESERVED = 64
+
+
+def default_capacity() -> int:
+    """As many as this process has descriptors for, within reason."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return _MOST
+    return max(1, min(_MOST, (soft - _FDS_RESERVED) // _FDS_PER_RUN))
+
+
+class Gate:
+    def __init__(self, capacity: int | None = None) -> None:
+        if capacity is not None and capacity < 1:
+            raise ValueError(f"max_running is {capacity}; it must be at least 1")
+        self._free = default_capacity() if capacity is None else capacity
+        self._queue: deque[_Ticket] = deque()
+        self._lock = threading.Lock()
+
+    async def enter(self, cancel: Cancel | None = None) -> bool:
+        """Wait for a place. False: cancelled first. Pair every True with a `leave`."""
+        if cancel is not None and cancel.cancelled:
+            return False
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                return True
+            ticket = _Ticket()
+            self._queue.append(ticket)
+        forget = None if cancel is None else cancel.on_cancel(lambda: ticket.call(admitted=False))
+        try:
+            admitted = await ticket.answer
+        except asyncio.CancelledError:
+            self._give_up(ticket)
+            raise
+        finally:
+            if forget is not None:
+                forget()
+        if not admitted:
+            self._give_up(ticket)
+        return admitted
+
+    def leave(self) -> None:
+        with self._lock:
+            if self._queue:
+                ticket = self._queue.popleft()
+                ticket.holds = True
+            else:
+                self._free += 1
+                return
+        ticket.call(admitted=True)
+
+    def _give_up(self, ticket: _Ticket) -> None:
+        with self._lock, contextlib.suppress(ValueError):
+            self._queue.remove(ticket)
+        if ticket.holds:  # a place was given to it at the same moment
+            ticket.holds = False
+            self.leave()
+
+
+class _Ticket:
+    __slots__ = ("_loop", "answer", "holds")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[bool] = self._loop.create_future()
+        self.holds = False
+
+    def call(self, *, admitted: bool) -> None:
+        def set_answer() -> None:
+            if not self.answer.done():
+                self.answer.set_result(admitted)
+
+        with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(set_answer)

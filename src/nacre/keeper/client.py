@@ -1,0 +1,219 @@
+"""The host's side of the keeper: starts it on first use, finds it again, notices its death.
+
+One keeper per process; a forked child gets its own. Everything here is synchronous, short, and safe from any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import signal
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Protocol
+
+from nacre.environment import build_env, host_environment
+from nacre.errors import KeeperFailed, UnsupportedPlatform
+from nacre.keeper import system
+from nacre.keeper.serve import MAIN_FD
+from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
+from nacre.keeper.wire import CLEAN, Channel, Start, environment_block
+from nacre.types import Plan
+
+_COUNTER_BITS = 22
+
+
+class Closable(Protocol):
+    def abandon_copies(self) -> None: ...
+
+
+class Client:
+    """The host's end of one keeper process."""
+
+    def __init__(self) -> None:
+        self.host = os.getpid()
+        self.prefix = int.from_bytes(os.urandom(4), "big") << _COUNTER_BITS
+        """The first of the tags that this keeper's runs carry."""
+        self.dead = False
+        self.last_words = ""
+        """What a dead keeper had written to its stderr: nothing, unless it had a bug."""
+        self._count = 0
+        self._environment: tuple[Mapping[str, str], bytes] = {}, b""
+        """The last one, in both forms."""
+        self._directory: str | None = None
+        self._lock = threading.Lock()
+        self._stderr = system.payload(b"")
+        self.channel, theirs = Channel.pair()
+        with theirs:
+            self.pid = _spawn_keeper(theirs.fileno(), self._stderr)
+
+    @property
+    def last_tag(self) -> int:
+        return self.prefix + (1 << _COUNTER_BITS) - 1
+
+    @property
+    def alive(self) -> bool:
+        """Whether the other end of our socket is open."""
+        poll = select.poll()
+        with contextlib.suppress(OSError, ValueError):
+            poll.register(self.channel, 0)
+            return not self.dead and not poll.poll(0)
+        return False
+
+    def start(self, plan: Plan, state: int | None) -> Channel:
+        """Ask for a run; its channel tells the rest. BlockingIOError: the keeper is busy, ask again shortly."""
+        with self._lock, contextlib.ExitStack() as stack:
+            self._count = (self._count + 1) % (1 << _COUNTER_BITS)
+            tag = self.prefix + self._count
+            control, theirs = Channel.pair()
+            stack.enter_context(theirs)
+            fds = [theirs.fileno()]
+            for data in (plan.text if len(plan.text) > TEXT_MAX else None, plan.stdin):
+                if data is not None:
+                    fds.append(system.payload(data))
+                    stack.callback(os.close, fds[-1])
+            if state is not None:
+                fds.append(state)
+            try:
+                self.channel.send(self._message(plan, tag, has_state=state is not None), fds)
+            except BaseException as error:
+                control.close()
+                if isinstance(error, OSError) and error.errno == errno.ETOOMANYREFS:
+                    raise BlockingIOError from error  # too many descriptors on their way to the keeper
+                raise
+            return control
+
+    def _message(self, plan: Plan, tag: int, *, has_state: bool) -> bytes:
+        env, block = self._environment
+        if env != plan.env:
+            block = environment_block(plan.env)
+            self._environment = plan.env, block
+        return Start(
+            tag=tag,
+            timeout=plan.timeout,
+            grace=plan.grace,
+            merge=plan.merge,
+            keep=plan.leftovers == "keep",
+            has_stdin=plan.stdin is not None,
+            has_state=has_state,
+            bash=os.fsencode(plan.bash),
+            cwd=os.fsencode(plan.cwd),
+            text=plan.text if len(plan.text) <= TEXT_MAX else None,
+            env=block,
+        ).message()
+
+    def private_directory(self) -> str:
+        with self._lock:
+            if self._directory is None:
+                import tempfile  # seldom needed, and slow to load
+
+                self._directory = tempfile.mkdtemp(prefix="nacre-")
+                message = b"\0".join((CLEAN, os.fsencode(self._directory)))
+                with contextlib.suppress(ConnectionError):  # a dead keeper cleans nothing up
+                    _insist(self.channel, message)
+            return self._directory
+
+    def bury(self) -> None:
+        """It is dead, or must be: make sure, and leave no zombie."""
+        with self._lock:
+            if self.dead:
+                return
+            self.dead = True
+            self.channel.close()
+            text = os.pread(self._stderr, 64 * 1024, 0).decode("utf-8", "replace").strip()
+            self.last_words = text.splitlines()[-1] if text else ""
+            os.close(self._stderr)
+        # the pid cannot have been reused: nobody but this process can have reaped it
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+    def abandon_copies(self) -> None:
+        """In a forked child: let go of what belongs to the parent, without a word to the keeper."""
+        self.channel.close()
+        os.close(self._stderr)
+
+
+def _insist(channel: Channel, message: bytes) -> None:
+    while True:
+        try:
+            return channel.send(message)
+        except BlockingIOError:
+            select.select([], [channel], [], 1)
+
+
+def _spawn_keeper(channel: int, stderr: int) -> int:
+    if not sys.executable:
+        raise KeeperFailed("nacre's keeper needs a Python interpreter, and sys.executable is empty; set it first.")
+    program = os.path.join(os.path.dirname(__file__), "__main__.py")
+    # a host that has closed its standard streams may have our descriptors among them: move them out of the way
+    sources = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1) for fd in (channel, stderr)]
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", program],
+            build_env(host_environment(), env={}).values,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_DUP2, sources[1], 2),
+                (os.POSIX_SPAWN_DUP2, sources[0], MAIN_FD),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=DEFAULT_SIGNALS,
+        )
+    except OSError as error:
+        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {error.strerror}.") from error
+    finally:
+        for fd in sources:
+            os.close(fd)
+
+
+_lock = threading.Lock()
+_client: Client | None = None
+_live: weakref.WeakSet[Closable] = weakref.WeakSet()
+"""Runs in progress: a forked child must let go of their descriptors."""
+
+
+def client() -> Client:
+    """This process's keeper, started if need be."""
+    global _client
+    current = _client
+    if current is not None and not current.dead:
+        return current
+    with _lock:
+        if _client is None or _client.dead:
+            if not system.SUPPORTED:
+                raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
+            _client = Client()
+        return _client
+
+
+def private_directory() -> str:
+    """For files that go when this process does, however it ends: the keeper removes it."""
+    return client().private_directory()
+
+
+def enlist(run: Closable) -> None:
+    _live.add(run)
+
+
+def _after_fork() -> None:
+    global _client, _lock, _live
+    _lock = threading.Lock()
+    held: list[Closable] = [*_live]
+    if _client is not None and not _client.dead:
+        held.append(_client)
+    _client = None
+    _live = weakref.WeakSet()
+    for item in held:
+        item.abandon_copies()
+
+
+os.register_at_fork(after_in_child=_after_fork)

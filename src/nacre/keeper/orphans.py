@@ -1,0 +1,34 @@
+"""What a dead keeper left behind: found by its tag, and ended. The only killing that the host does itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+
+from nacre.keeper import processes
+from nacre.keeper.client import Client
+from nacre.keeper.processes import Seen, tag_in
+from nacre.keeper.run import GIVE_UP, send_signal
+from nacre.keeper.system import LINUX
+from nacre.result import Process
+
+
+def _alive(keeper: Client, shell: int | None) -> dict[int, Seen]:
+    if LINUX:
+        return processes.tagged(keeper.prefix, keeper.last_tag)
+    rows = (seen for seen in processes.listing() if seen.alive and seen.pid != os.getpid())
+    return {s.pid: s for s in rows if s.pgid == shell or keeper.prefix <= tag_in(s.command) <= keeper.last_tag}
+
+
+async def end_orphans(keeper: Client, shell: int | None = None) -> tuple[Process, ...]:
+    """Nothing that this keeper owned is alive afterwards, except what is returned."""
+    until = time.monotonic() + GIVE_UP
+    while True:
+        alive = _alive(keeper, shell)
+        for pid in alive:
+            send_signal(pid, signal.SIGKILL)
+        if not alive or time.monotonic() > until:
+            return tuple(Process(seen.pid, seen.pgid, processes.command_line(seen)) for seen in alive.values())
+        await asyncio.sleep(0.01)

@@ -1,0 +1,197 @@
+"""Which processes there are, and which of them belong to a run.
+
+Linux: `/proc`, read by walking down from a process, so the cost is that of the run and not of the machine. Every
+descendant of a run carries the run's tag, a soft value of RLIMIT_LOCKS, which the kernel has ignored since 2.6, no
+program sets, and neither `setsid` nor `env -i` sheds. Elsewhere: one `ps`, and the tag in the environment.
+
+Only looks, never signals. A process that vanishes while it is looked at was never there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nacre.keeper.system import LINUX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RLIMIT_LOCKS = 10
+TAG_VARIABLE = "NACRE_RUN"
+"""Where there is no /proc, the tag is here."""
+
+PRELUDE_START = "bash -c IFS= read -r"
+"""How every shell of ours looks in a listing, and every fork of it that has not become another program."""
+
+_LOCKS_ROW = b"\nMax file locks"
+_COMMAND_MAX = 200
+
+
+class Seen:
+    """A process as it was a moment ago."""
+
+    __slots__ = ("command", "pgid", "pid", "ppid", "sid", "state")
+
+    def __init__(self, pid: int, ppid: int, pgid: int, sid: int, state: str, command: str) -> None:
+        self.pid = pid
+        self.ppid = ppid
+        self.pgid = pgid
+        self.sid = sid
+        self.state = state
+        self.command = command
+
+    @property
+    def alive(self) -> bool:
+        return self.state not in "ZX"
+
+    @property
+    def asleep(self) -> bool:
+        return self.state in "SITt"
+
+
+def _read(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, 65536)
+    except OSError:
+        return b""  # ESRCH: gone between open and read
+    finally:
+        os.close(fd)
+
+
+def look(pid: int) -> Seen | None:
+    """One process, without its arguments (`command` is its short name)."""
+    line = _read(f"/proc/{pid}/stat")
+    # the name is in parentheses and may itself hold parentheses and blanks
+    name, end, rest = line.rpartition(b")")
+    if not end:
+        return None
+    state, ppid, pgid, sid = rest.split(None, 4)[:4]
+    comm = name.partition(b"(")[2].decode("utf-8", "replace")
+    return Seen(pid, int(ppid), int(pgid), int(sid), state.decode(), comm)
+
+
+def command_line(seen: Seen) -> str:
+    """What a person would recognise it by."""
+    if LINUX:
+        words = _read(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
+        text = b" ".join(words).decode("utf-8", "replace")
+    else:
+        text = " ".join(_ps("-ww", "-o", "command=", "-p", str(seen.pid)))
+    text = " ".join((text or seen.command).split())
+    if text.startswith(PRELUDE_START):
+        return "bash (part of the command)"
+    return text if len(text) <= _COMMAND_MAX else text[: _COMMAND_MAX - 1] + "…"
+
+
+def is_fork(seen: Seen) -> bool:
+    """A fork of a run's shell: part of the command for good, or about to become another program."""
+    return command_line(seen).startswith("bash (")
+
+
+def tag_of(pid: int) -> int | None:
+    row = _read(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
+    return int(row[0]) if row and row[0].isdigit() else None
+
+
+_CHILDREN_FILE = os.path.exists("/proc/thread-self/children")
+"""Kernels built without CONFIG_PROC_CHILDREN have none; then every process is asked for its parent."""
+
+
+def tag_in(command: str) -> int:
+    """The tag in a command line of `listing`; 0 where there is none."""
+    value = command.partition(f" {TAG_VARIABLE}=")[2].partition(" ")[0]
+    return int(value) if value.isdigit() else 0
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of every thread of a process."""
+    if not _CHILDREN_FILE:
+        return [seen.pid for seen in map(look, _pids()) if seen is not None and seen.ppid == pid]
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    return [int(child) for thread in threads for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
+
+
+def own_children() -> Callable[[], list[int]]:
+    """A quick way to ask for this process's children, again and again."""
+    if not LINUX:
+        return list
+    me = os.getpid()
+    try:
+        file = os.open(f"/proc/{me}/task/{me}/children", os.O_RDONLY)
+    except OSError:
+        return lambda: children_of(me)
+
+    def ask() -> list[int]:
+        return [int(child) for child in os.pread(file, 1 << 20, 0).split()]
+
+    return ask
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def tree(roots: set[int]) -> dict[int, Seen]:
+    """The roots and everything below them that is alive, parents first."""
+    found: dict[int, Seen] = {}
+    todo = sorted(roots)
+    while todo:
+        below: list[int] = []
+        for pid in todo:
+            if pid not in found and (seen := look(pid)) is not None:
+                if seen.alive:
+                    found[pid] = seen
+                below += children_of(pid)
+        todo = below
+    return found
+
+
+def tagged(first: int, last: int) -> dict[int, Seen]:
+    """Every process on the machine whose tag lies in the range, and everything below it."""
+    return tree({pid for pid in _pids() if (tag := tag_of(pid)) is not None and first <= tag <= last})
+
+
+_COLUMNS = ("-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "stat=", "-o", "command=")
+_WITH_ENVIRONMENT = ("-A", "-E", "-ww") if os.uname().sysname == "Darwin" else ("axeww",)
+
+
+def listing() -> list[Seen]:
+    """Every process on the machine as `ps` tells it, with arguments and environment as `command`. For want of /proc."""
+    rows = (line.split(None, 4) for line in _ps(*_WITH_ENVIRONMENT, *_COLUMNS))
+    return [Seen(int(row[0]), int(row[1]), int(row[2]), 0, row[3][0], row[4]) for row in rows if _is_row(row)]
+
+
+def _is_row(row: list[str]) -> bool:
+    """The rest of a command that holds a newline is none; nor is `ps` itself."""
+    return len(row) == 5 and all(field.isdigit() for field in row[:3]) and not row[4].startswith("ps ")
+
+
+def _ps(*arguments: str) -> list[str]:
+    read, write = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    ends = ((null, 0), (write, 1), (null, 2))
+    try:
+        pid = os.posix_spawnp(
+            "ps", ["ps", *arguments], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, *end) for end in ends]
+        )
+    except OSError:
+        os.close(read)
+        return []  # no ps: nothing is known
+    finally:
+        os.close(write)
+        os.close(null)
+    with open(read, "rb") as file:
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass  # the host ignores SIGCHLD
+    return lines

@@ -1,0 +1,182 @@
+"""A run as the keeper knows it: its shell, its pipes, everything that belongs to it, and how it is ended.
+
+The kill ladder: TERM to all of it, `grace` seconds, KILL, look again until nothing is left or `GIVE_UP` seconds have
+passed; what is left then is reported. A run never waits: the keeper's loop calls `climb` when it is due.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from nacre.keeper import processes
+from nacre.keeper.processes import Seen
+from nacre.keeper.spawn import Shell
+from nacre.keeper.system import LINUX
+from nacre.keeper.wire import ENDED, Channel, Start
+
+GIVE_UP = 1.0
+"""Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
+_LOOK_SOON = 0.01
+_LOOK_AGAIN = 0.05
+
+EXIT, TIMEOUT, CANCEL = b"exit", b"timeout", b"cancel"
+
+
+class Run:
+    __slots__ = (
+        "adopted",
+        "asleep",
+        "began",
+        "control",
+        "deadline",
+        "ended",
+        "fds",
+        "foreign",
+        "grace",
+        "groups",
+        "keep",
+        "kill_at",
+        "leftovers",
+        "patience",
+        "pid",
+        "reason",
+        "status",
+        "stopped",
+        "tag",
+    )
+
+    def __init__(self, start: Start, shell: Shell, control: Channel) -> None:
+        self.tag = start.tag
+        self.grace = start.grace
+        self.keep = start.keep
+        self.pid = shell.pid
+        self.fds = [fd for fd in (shell.out, shell.err) if fd is not None]
+        self.control = control
+        self.began = time.monotonic()
+        self.deadline = self.began + start.timeout
+        self.reason = EXIT
+        self.asleep = False
+        self.status: int | None = None
+        """The shell's wait status, once it is dead."""
+        self.stopped = self.began
+        """When the shell died."""
+        self.ended = False
+        """The host has been told."""
+        self.kill_at: float | None = None
+        """Set while the ladder is climbed."""
+        self.adopted: set[int] = set()
+        """Processes of this run that have become children of the keeper."""
+        self.foreign: set[int] = set()
+        """Tags of other keepers that run inside this run."""
+        self.leftovers = b""
+        """For the report: what the shell had left running, when that is ended."""
+        self.patience = 3
+        """How often to look again before leftovers are named: a fork may be about to become another program."""
+        self.groups: set[int] = {shell.pid}
+        """Process groups seen in this run; all that finds an orphan where there is no subreaper."""
+
+    # what belongs to it
+
+    def members(self) -> dict[int, Seen]:
+        """Everything of this run that is alive, parents first."""
+        if not LINUX:
+            return self._members_by_ps()
+        roots = self.adopted if self.status is not None else {self.pid, *self.adopted}
+        return processes.tree(roots) if roots else {}
+
+    def _members_by_ps(self) -> dict[int, Seen]:
+        if self.status is not None and self._looks_empty():
+            return {}
+        rows = [seen for seen in processes.listing() if seen.alive and seen.pid != os.getpid()]
+        mine = {
+            s.pid: s
+            for s in rows
+            if s.pid == self.pid or s.pgid in self.groups or processes.tag_in(s.command) == self.tag
+        }
+        grown = True
+        while grown:
+            below = {s.pid: s for s in rows if s.ppid in mine and s.pid not in mine}
+            mine.update(below)
+            grown = bool(below)
+        self.groups |= {seen.pgid for seen in mine.values()}
+        return mine
+
+    def _looks_empty(self) -> bool:
+        """Nobody holds its pipes and its process group is empty: not worth a `ps`, which costs ten runs."""
+        if self.kill_at is not None:
+            return False
+        poll = select.poll()
+        for fd in self.fds:
+            poll.register(fd, 0)
+        if len(poll.poll(0)) < len(self.fds):
+            return False
+        try:
+            os.killpg(self.pid, 0)
+        except OSError:
+            return True
+        return False
+
+    # how it is ended
+
+    def begin_ending(self, reason: bytes) -> None:
+        """The first rung."""
+        members = self.members()
+        self.reason = reason
+        self.asleep = all(seen.asleep for seen in members.values())
+        if self.status is not None:
+            self.leftovers = _rows(b"ended", members)
+        self.kill_at = time.monotonic() + self.grace
+        for pid in members:
+            send_signal(pid, signal.SIGTERM)
+            send_signal(pid, signal.SIGCONT)
+
+    def climb(self, now: float) -> float | None:
+        """When to look again; None when there is nothing more to do."""
+        assert self.kill_at is not None
+        members = self.members()
+        if not members and self.status is not None:
+            return None
+        if now < self.kill_at:
+            return min(now + _LOOK_AGAIN, self.kill_at)
+        if now > self.kill_at + GIVE_UP:
+            return None
+        if LINUX:
+            self.foreign |= {tag for tag in map(processes.tag_of, members) if tag is not None} - {self.tag}
+        for group in {seen.pgid for seen in members.values()}:
+            # the whole group at once: one by one, something that forks could stay ahead of us
+            send_signal(-group, signal.SIGKILL)
+        for pid in members:
+            send_signal(pid, signal.SIGKILL)
+        return now + _LOOK_SOON
+
+    # what the host hears
+
+    def report(self, members: dict[int, Seen]) -> None:
+        """Say how it ended. The host may be gone: then nobody needs to know."""
+        self.ended = True
+        status = -1 if self.status is None else self.status
+        took = (self.stopped if self.status is not None else time.monotonic()) - self.began
+        try:
+            message = b"%b\0%d\0%b\0%r\0%d" % (ENDED, status, self.reason, took, self.asleep)
+            self.control.send(message + self.leftovers + _rows(b"running", members))
+        except OSError:
+            pass
+
+
+def _rows(state: bytes, members: dict[int, Seen]) -> bytes:
+    """For the report, the first fifty."""
+    rows = [
+        b"\0%b %d %d %b" % (state, seen.pid, seen.pgid, processes.command_line(seen).encode("utf-8", "replace"))
+        for seen in list(members.values())[:50]
+    ]
+    return b"".join(rows)
+
+
+def send_signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass  # gone, or another user's: the next look tells

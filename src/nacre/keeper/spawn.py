@@ -1,0 +1,121 @@
+"""Start in, running shell out.
+
+The shell gets a session of its own, no terminal, default signal dispositions, and a fixed prelude as its `-c` text:
+the command itself comes through a pipe, so that it stands in nobody's argument list (`pkill -f word` would hit its own
+shell), may be of any length, and starts only when the keeper has set its limits.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+
+from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE
+from nacre.keeper.system import LINUX
+from nacre.keeper.wire import Start
+
+TEXT_MAX = 4000
+"""Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
+
+FIRST_FREE_FD = 64
+"""The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
+
+_GATE, _TEXT, STATE_FD = 9, 8, 63
+
+# BASH_EXECUTION_STRING is where bash itself keeps the text of `-c`, so the command's shell has no variable it would
+# not have had. The gate's write end is closed by the keeper when the limits are set.
+_READ_SHORT = 'IFS= read -rd "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;'
+_READ_LONG = 'IFS= read -r -u 9 BASH_EXECUTION_STRING;IFS= read -rd "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
+_RUN = 'eval "$BASH_EXECUTION_STRING"'
+
+# A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
+# trap of its own (after the text), once, and unseen by `set -x`. An empty entry marks the end.
+_TELL = (
+    "{ set +x; } 2>/dev/null;"
+    "if [[ -z ${NACRE_TOLD-} ]];then "
+    'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63;builtin printf "\\0" >&63;fi'
+)
+_RUN_AND_TELL = f"trap '{_TELL}' EXIT;{_RUN};{{ set -- $?; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit $1"
+
+DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP) and s < 32]
+
+
+class Shell:
+    """A shell that waits at its gate, and our ends of its pipes."""
+
+    __slots__ = ("err", "out", "pid")
+
+    def __init__(self, pid: int, out: int, err: int | None) -> None:
+        self.pid = pid
+        self.out = out
+        self.err = err
+
+
+def prelude(start: Start) -> str:
+    return (_READ_LONG if start.text is None else _READ_SHORT) + (_RUN_AND_TELL if start.has_state else _RUN)
+
+
+def spawn(
+    start: Start,
+    env: dict[bytes, bytes],
+    text: int | None,
+    stdin: int | None,
+    state: int | None,
+    files: tuple[int, int],
+) -> Shell:
+    """`files` is the RLIMIT_NOFILE that commands get. OSError: it could not be started; nothing is left open."""
+    ours: list[int] = []
+    theirs: list[int] = []
+
+    def pipe() -> tuple[int, int]:
+        read, write = os.pipe()
+        ours.append(read)
+        theirs.append(write)
+        return read, write
+
+    try:
+        out, out_end = pipe()
+        os.set_blocking(out, False)
+        if start.merge:
+            err, err_end = None, out_end
+        else:
+            err, err_end = pipe()
+            os.set_blocking(err, False)
+        gate, gate_end = pipe()
+        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate, _GATE)]
+        moves += [(fd, target) for fd, target in ((text, _TEXT), (state, STATE_FD)) if fd is not None]
+        os.chdir(start.cwd)
+        try:
+            pid = os.posix_spawn(
+                start.bash,
+                ["bash", "-c", prelude(start)],
+                env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
+                file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=DEFAULT_SIGNALS,
+            )
+        finally:
+            os.chdir("/")
+        ours.remove(gate)
+        os.close(gate)
+        ours.clear()
+        try:
+            _tag(pid, start.tag, files)
+            os.write(gate_end, start.text or b"")
+        except OSError:
+            pass  # killed already; its end will tell
+        return Shell(pid, out, err)
+    finally:
+        for fd in ours + theirs:
+            os.close(fd)
+
+
+def _tag(pid: int, tag: int, files: tuple[int, int]) -> None:
+    if not LINUX:
+        return
+    hard = resource.prlimit(pid, RLIMIT_LOCKS)[1]
+    if hard == resource.RLIM_INFINITY or tag <= hard:
+        resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, files)

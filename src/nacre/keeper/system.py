@@ -1,0 +1,65 @@
+"""What the operating system lends the keeper beyond POSIX, and whether it may be used.
+
+Gives `LINUX`, and the few calls that need it. With `NACRE_PORTABLE=1`, or elsewhere than on Linux, `LINUX` is
+False and everything runs on what any Unix has; that is how macOS runs, and how the portable suite runs here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+PORTABLE_FLAG = "NACRE_PORTABLE"
+SUPPORTED = sys.platform in ("linux", "darwin")
+LINUX = sys.platform == "linux" and not os.environ.get(PORTABLE_FLAG)
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+PIPE_SIZE = 1 << 20
+_F_SETPIPE_SZ = 1031
+
+
+def become_keeper() -> None:
+    """Orphans come to this process, and no other process of this user may read its memory or environment."""
+    if not LINUX:
+        return
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(_PR_SET_NAME, b"nacre-keeper", 0, 0, 0)
+
+
+def payload(data: bytes) -> int:
+    """A nameless file that holds `data`, positioned at its start."""
+    if LINUX:
+        fd = os.memfd_create("nacre", os.MFD_CLOEXEC)
+    else:
+        import tempfile  # here, because the keeper never needs it and it takes long to load
+
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def widen(fd: int) -> None:
+    """Give a busy pipe room. Only then: a user's pipes share one quota, and past it every new one is tiny."""
+    if LINUX:
+        import fcntl
+
+        try:
+            fcntl.fcntl(fd, _F_SETPIPE_SZ, PIPE_SIZE)
+        except OSError:
+            pass  # over the quota: slower, not wrong

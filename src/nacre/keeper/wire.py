@@ -1,0 +1,253 @@
+"""What host and keeper say to each other, and how: NUL-separated fields, with file descriptors beside them.
+
+Nothing that bash takes can hold a NUL, so nothing needs escaping. Every decoder takes any bytes and answers with a
+message or `Garbled`. Knows neither processes nor event loops.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections import deque
+
+from nacre.keeper.system import LINUX, payload
+
+TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+START = b"start"
+CANCEL = b"cancel"
+CLEAN = b"clean"
+STARTED = b"started"
+FAILED = b"failed"
+ENDED = b"ended"
+
+_LARGE = b"large"
+_PACKET = 64 * 1024  # a SEQPACKET message fails at about 213 KB; larger ones travel as a file
+_FDS = 8
+_HEADER = struct.Struct("!II")
+
+
+class Garbled(ValueError):
+    """Bytes that are no message of ours."""
+
+
+def environment_block(env: Mapping[str, str]) -> bytes:
+    return "\0".join([f"{name}={value}" for name, value in env.items()]).encode("utf-8", "surrogateescape")
+
+
+def environment_of(block: bytes) -> dict[bytes, bytes]:
+    if not block:
+        return {}
+    try:
+        return dict([pair.split(b"=", 1) for pair in block.split(b"\0")])
+    except ValueError as error:
+        raise Garbled("environment") from error
+
+
+class Start:
+    """Everything the keeper must know to start a run. Its files follow in the order control, text, stdin, state."""
+
+    __slots__ = ("bash", "cwd", "env", "grace", "has_state", "has_stdin", "keep", "merge", "tag", "text", "timeout")
+
+    def __init__(
+        self,
+        *,
+        tag: int,
+        timeout: float,
+        grace: float,
+        merge: bool,
+        keep: bool,
+        has_stdin: bool,
+        has_state: bool,
+        bash: bytes,
+        cwd: bytes,
+        text: bytes | None,
+        env: bytes,
+    ) -> None:
+        self.tag = tag
+        self.timeout = timeout
+        self.grace = grace
+        self.merge = merge
+        self.keep = keep
+        self.has_stdin = has_stdin
+        self.has_state = has_state
+        self.bash = bash
+        self.cwd = cwd
+        self.text = text
+        """None: too long to be said here; it comes as a file."""
+        self.env = env
+        """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
+
+    def message(self) -> bytes:
+        flags = (self.merge, self.keep, self.has_stdin, self.has_state, self.text is None)
+        return b"\0".join(
+            (
+                START,
+                b"%d" % self.tag,
+                b"%r" % self.timeout,
+                b"%r" % self.grace,
+                bytes([48 + flag for flag in flags]),
+                self.bash,
+                self.cwd,
+                self.text or b"",
+                self.env,
+            )
+        )
+
+    @classmethod
+    def parse(cls, message: bytes) -> Start:
+        try:
+            _, tag, timeout, grace, flags, bash, cwd, text, env = message.split(b"\0", 8)
+            merge, keep, has_stdin, has_state, text_is_file = (flag == 49 for flag in flags)
+            return cls(
+                tag=int(tag),
+                timeout=float(timeout),
+                grace=float(grace),
+                merge=merge,
+                keep=keep,
+                has_stdin=has_stdin,
+                has_state=has_state,
+                bash=bash,
+                cwd=cwd,
+                text=None if text_is_file else text,
+                env=env,
+            )
+        except ValueError as error:
+            raise Garbled("start") from error
+
+
+class Channel:
+    """One end of a socket pair. A message is bytes and the descriptors sent with them.
+
+    On Linux the socket keeps messages apart (SEQPACKET); elsewhere a header before each does.
+    `receive` never blocks. `send` blocks only where a stream socket is full and the other side is slow.
+    """
+
+    __slots__ = ("_buffer", "_fds", "_waiting", "socket")
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self._buffer = b""
+        self._fds: list[int] = []
+        self._waiting: deque[tuple[bytes, list[int]]] = deque()
+        sock.setblocking(False)
+
+    @classmethod
+    def pair(cls) -> tuple[Channel, socket.socket]:
+        """Our end, and the socket to hand over."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
+        return cls(ours), theirs
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def close(self) -> None:
+        self.socket.close()
+        for fd in self._fds:
+            os.close(fd)
+        self._fds.clear()
+
+    def send(self, data: bytes, fds: Sequence[int] = ()) -> None:
+        """BlockingIOError: the other side is behind, nothing was sent. Other OSErrors: it is gone."""
+        if not LINUX:
+            self._send_framed(data, fds)
+        elif len(data) <= _PACKET:
+            if fds:
+                socket.send_fds(self.socket, [data], list(fds))
+            else:
+                self.socket.send(data)
+        else:
+            large = payload(data)
+            try:
+                socket.send_fds(self.socket, [_LARGE], [large, *fds])
+            finally:
+                os.close(large)
+
+    def _send_framed(self, data: bytes, fds: Sequence[int]) -> None:
+        header = _HEADER.pack(len(data), len(fds))
+        sent = socket.send_fds(self.socket, [header], list(fds)) if fds else self.socket.send(header)
+        rest = memoryview(header[sent:] + data)
+        self.socket.setblocking(True)
+        try:
+            while rest:
+                rest = rest[self.socket.send(rest) :]
+        finally:
+            self.socket.setblocking(False)
+
+    @property
+    def pending(self) -> bool:
+        """A message has been read already: `receive` has more although the socket may not."""
+        return bool(self._waiting)
+
+    def receive(self) -> tuple[bytes, list[int]] | None:
+        """The next message; None when there is none yet. EOFError: the other side is gone."""
+        return self._receive_packet() if LINUX else self._receive_framed()
+
+    def _receive_packet(self) -> tuple[bytes, list[int]] | None:
+        try:
+            data, fds = _receive(self.socket)
+        except BlockingIOError:
+            return None
+        except ConnectionError as error:
+            raise EOFError from error
+        if not data:
+            raise EOFError
+        if data == _LARGE and fds:
+            data = _read_all(fds.pop(0))
+        return data, fds
+
+    def _receive_framed(self) -> tuple[bytes, list[int]] | None:
+        ended = False
+        while not ended:
+            try:
+                data, fds = _receive(self.socket)
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                data, fds = b"", []
+            self._fds += fds
+            self._buffer += data
+            ended = not data
+        self._take_frames()
+        if self._waiting:
+            return self._waiting.popleft()
+        if ended:
+            raise EOFError
+        return None
+
+    def _take_frames(self) -> None:
+        while len(self._buffer) >= _HEADER.size:
+            length, count = _HEADER.unpack_from(self._buffer)
+            end = _HEADER.size + length
+            if len(self._buffer) < end:
+                return
+            fds, self._fds = self._fds[:count], self._fds[count:]
+            self._waiting.append((self._buffer[_HEADER.size : end], fds))
+            self._buffer = self._buffer[end:]
+
+
+_ROOM_FOR_FDS = socket.CMSG_SPACE(_FDS * struct.calcsize("i"))
+_CLOEXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+_FLAGS = _CLOEXEC | socket.MSG_DONTWAIT  # whatever a thread that is sending has just made of the socket
+
+
+def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+    """`socket.recv_fds` would do, did it not ignore its flags: a command must not inherit what passes through here."""
+    data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
+    fds: list[int] = []
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds += [fd for (fd,) in struct.iter_unpack("i", content[: len(content) // 4 * 4])]
+    if not _CLOEXEC:
+        for fd in fds:
+            os.set_inheritable(fd, False)
+    return data, fds
+
+
+def _read_all(fd: int) -> bytes:
+    with open(fd, "rb", closefd=True) as file:
+        file.seek(0)
+        return file.read()

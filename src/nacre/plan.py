@@ -1,0 +1,240 @@
+"""Request, context and profile in, Plan out: everything that can be wrong with what was asked is found here.
+
+Looks at the file system, changes nothing. Raises `InvalidRequest`, one code per mistake.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from functools import lru_cache
+
+from nacre.environment import build_env
+from nacre.errors import AccessUnavailable, InvalidRequest, PathNotAllowed
+from nacre.profiles import Profile
+from nacre.types import Plan, Request, StrPath, ToolContext
+
+_MODES = ("default", "slow", "background")
+_ACCESS = ("unrestricted", "workspace", "restricted")
+_LEFTOVERS = ("keep", "end")
+_LOOKS_LIKE_MILLISECONDS = 1000
+
+
+def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Mapping[str, str]) -> Plan:
+    """What will be done. `inherited` is the environment to start from."""
+    text = _text(request.command)
+    _check_access(ctx)
+    cwd = _directory(request, ctx)
+    timeout, remarks = _timeout(request, profile)
+    leftovers = _one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
+    _check_env(request.env)
+    environment = build_env(
+        inherited, env=request.env, clear_env=request.clear_env, pass_env=ctx.pass_env, secrets=ctx.secrets
+    )
+    limits = ctx.limits
+    return Plan(
+        text=text,
+        bash=_bash(),
+        cwd=cwd,
+        env={**environment.values, "PWD": cwd},
+        stdin=_stdin(request.stdin),
+        merge=bool(request.merge),
+        timeout=timeout,
+        grace=profile.grace,
+        leftovers="keep" if leftovers == "keep" else "end",
+        output=profile.output if limits.output is None else _size(limits.output, "limits.output"),
+        spill=profile.spill if limits.spill is None else _size(limits.spill, "limits.spill"),
+        spill_dir=None if ctx.output_dir is None else _absolute(ctx.output_dir, "output_dir"),
+        spill_name="-".join(filter(None, ("bash", re.sub(r"[^\w.-]+", "_", ctx.conversation_id)[:64]))),
+        remarks=remarks,
+    )
+
+
+def _text(command: str) -> bytes:
+    if not isinstance(command, str):
+        raise InvalidRequest(
+            "bad_command",
+            f"The command is a {type(command).__name__}, not a string.",
+            field="command",
+            hint="Pass shell text, for example 'ls -la'.",
+        )
+    if not command.strip():
+        raise InvalidRequest("empty_command", "The command is empty.", field="command", hint="Give a shell command.")
+    return _encoded(command, "command")
+
+
+def _encoded(text: str, field: str) -> bytes:
+    if "\0" in text:
+        raise InvalidRequest(
+            "nul_byte",
+            f"`{field}` holds a NUL byte, which no shell can take.",
+            field=field,
+            hint="Remove it; use printf '\\0' in the command to produce one.",
+        )
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            "bad_text",
+            f"`{field}` holds a lone surrogate at position {error.start}, which is no character.",
+            field=field,
+            hint="Decode the text properly before passing it on.",
+        ) from error
+
+
+def _stdin(stdin: str | bytes | None) -> bytes | None:
+    if stdin is None or isinstance(stdin, bytes):
+        return stdin
+    if not isinstance(stdin, str):
+        raise InvalidRequest(
+            "bad_stdin",
+            f"`stdin` is a {type(stdin).__name__}.",
+            field="stdin",
+            hint="Pass text, bytes, or None for /dev/null.",
+        )
+    return stdin.encode("utf-8", "surrogateescape")
+
+
+def _check_access(ctx: ToolContext) -> None:
+    access = _one_of(ctx.access, _ACCESS, "access")
+    if access != "unrestricted":
+        raise AccessUnavailable(
+            "access_unavailable",
+            f"Access {access!r} cannot be enforced by this version of nacre, so the command was not run.",
+            field="access",
+            hint="Use access='unrestricted' where the command may do anything you may.",
+        )
+
+
+def _one_of(value: str, choices: tuple[str, ...], field: str) -> str:
+    if value not in choices:
+        raise InvalidRequest(
+            f"bad_{field}", f"`{field}` is {value!r}.", field=field, hint=f"Use one of {', '.join(choices)}."
+        )
+    return value
+
+
+def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]]:
+    mode = _one_of(request.mode, _MODES, "mode")
+    if mode == "background":
+        raise InvalidRequest(
+            "mode_unavailable",
+            "Background tasks are not part of this version of nacre.",
+            field="mode",
+            hint="Use mode='slow', or start it with `&`: it is kept until this program ends.",
+        )
+    asked = request.timeout
+    if asked is None:
+        return (profile.slow_timeout if mode == "slow" else profile.timeout), ()
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or math.isnan(asked) or asked <= 0:
+        raise InvalidRequest(
+            "bad_timeout",
+            f"`timeout` is {asked!r}.",
+            field="timeout",
+            hint=f"Give seconds above 0 and up to {profile.max_timeout:g}.",
+        )
+    if asked <= profile.max_timeout:
+        return float(asked), ()
+    remark = f"The timeout of {asked:g} s is over the limit and was lowered to {profile.max_timeout:g} s."
+    if _LOOKS_LIKE_MILLISECONDS <= asked < math.inf:
+        remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
+    return profile.max_timeout, (remark,)
+
+
+def _size(value: int, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidRequest("bad_limit", f"`{field}` is {value!r}.", field=field, hint="Give a number of bytes.")
+    return value
+
+
+def _check_env(env: Mapping[str, str]) -> None:
+    for name, value in env.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise InvalidRequest(
+                "bad_env",
+                f"The variable {name!r} is a {type(value).__name__}, not a string.",
+                field="env",
+                hint=f"Pass {str(value)!r}." if isinstance(value, int | float | os.PathLike) else "Pass strings only.",
+            )
+        if not name or "=" in name:
+            raise InvalidRequest(
+                "bad_env_name", f"{name!r} cannot name a variable.", field="env", hint="Use a name without '='."
+            )
+        _encoded(name, "env")
+        _encoded(value, "env")
+
+
+def _absolute(path: StrPath, field: str) -> str:
+    try:
+        given = os.fspath(path)
+    except TypeError:
+        given = None
+    if not isinstance(given, str) or not given:
+        raise InvalidRequest(f"bad_{field}", f"`{field}` is {path!r}.", field=field, hint="Give a path as a string.")
+    _encoded(given, field)
+    return os.path.abspath(given)
+
+
+def _directory(request: Request, ctx: ToolContext) -> str:
+    field = "working_dir" if request.cwd is None else "cwd"
+    try:
+        base = os.getcwd() if ctx.working_dir is None else _absolute(ctx.working_dir, "working_dir")
+    except FileNotFoundError:
+        base = "."  # this process's own directory is gone; said below
+    path = base if request.cwd is None else os.path.normpath(os.path.join(base, _relative(request.cwd)))
+    if not os.path.isdir(path):
+        there = os.path.lexists(path)
+        raise InvalidRequest(
+            "cwd_not_a_directory" if there else "cwd_missing",
+            f"The working directory {path!r} {'is not a directory' if there else 'does not exist'}.",
+            field=field,
+            hint="Give a directory that exists.",
+        )
+    if not os.access(path, os.X_OK):
+        raise InvalidRequest(
+            "cwd_denied",
+            f"The working directory {path!r} may not be entered by this user.",
+            field=field,
+            hint="Give a directory you may enter.",
+        )
+    if ctx.allowed_paths and not _is_allowed(path, ctx):
+        allowed = ", ".join(os.fspath(allowed) for allowed in ctx.allowed_paths)
+        raise PathNotAllowed(
+            "path_not_allowed",
+            f"The working directory {path!r} is outside the allowed paths.",
+            field=field,
+            hint=f"Allowed: {allowed}.",
+        )
+    return path
+
+
+def _relative(cwd: StrPath) -> str:
+    _absolute(cwd, "cwd")  # for its checks
+    return os.fspath(cwd)
+
+
+def _is_allowed(path: str, ctx: ToolContext) -> bool:
+    """Links are followed first: a link inside that points outside is outside."""
+    real = os.path.realpath(path)
+    for allowed in ctx.allowed_paths:
+        root = os.path.realpath(_absolute(allowed, "allowed_paths"))
+        if os.path.commonpath([root, real]) == root:
+            return True
+    return False
+
+
+def _bash() -> str:
+    path = _find_bash(os.environ.get("PATH", os.defpath))
+    if path is None:
+        raise InvalidRequest(
+            "no_bash", "There is no bash on PATH.", field="command", hint="Install bash, or put it on PATH."
+        )
+    return path
+
+
+@lru_cache(maxsize=8)
+def _find_bash(path: str) -> str | None:
+    return shutil.which("bash", path=path)

@@ -1,0 +1,25 @@
+"""What a profile is: data only. A difference between two profiles is a field here, never an `if` elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nacre.types import MIB, Leftovers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    name: str
+    timeout: float = 120.0
+    """Seconds, for `mode="default"`."""
+    slow_timeout: float = 900.0
+    """Seconds, for `mode="slow"`."""
+    max_timeout: float = 3600.0
+    """No request gets more; `inf` for no limit."""
+    grace: float = 1.5
+    """Seconds between TERM and KILL."""
+    leftovers: Leftovers = "keep"
+    output: int = 1 * MIB
+    """Bytes of each stream held in memory."""
+    spill: int = 64 * MIB
+    """Bytes of the spill file."""

@@ -1,0 +1,275 @@
+"""The nouns of the way out: how a run ended, what it said, what it left, and the events on the way.
+
+Outcomes are a closed sum: end every `match` on one with `assert_never`. Imports nothing that runs anything.
+"""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, assert_never
+
+from nacre.errors import CommandFailed
+
+StreamName: TypeAlias = Literal["stdout", "stderr"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The shell ended by itself."""
+
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """The shell was ended by a signal that nacre did not send."""
+
+    signal: int
+
+    @property
+    def name(self) -> str:
+        try:
+            return signal.Signals(self.signal).name
+        except ValueError:
+            return f"SIG{self.signal}"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """nacre ended it, with everything it had started, when its time was up."""
+
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The caller threw the cancel switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Not run: a rule forbids it."""
+
+    rule: str
+    reason: str
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """The operating system would not start it."""
+
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The keeper was killed in mid-run: how the command ended is not known, only that nothing of it is left."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Exited | Signalled | TimedOut | Cancelled | Refused | NotStarted | Lost
+
+
+def describe(outcome: Outcome) -> str:
+    """An outcome in a few words."""
+    match outcome:
+        case Exited(code):
+            return f"exit {code}"
+        case Signalled():
+            return f"ended by {outcome.name}"
+        case TimedOut(after):
+            return f"timed out after {after:g} s"
+        case Cancelled():
+            return "cancelled"
+        case Refused(rule, reason):
+            return f"refused by {rule}: {reason}"
+        case NotStarted(reason):
+            return f"could not start: {reason}"
+        case Lost(reason):
+            return f"lost: {reason}"
+        case _:
+            assert_never(outcome)
+
+
+KINDS: dict[type[object], str] = {
+    Exited: "exited",
+    Signalled: "signalled",
+    TimedOut: "timed_out",
+    Cancelled: "cancelled",
+    Refused: "refused",
+    NotStarted: "not_started",
+    Lost: "lost",
+}
+"""The name of each outcome on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that belongs to a run."""
+
+    pid: int
+    pgid: int
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """The file that holds what was too much for memory, in order of arrival."""
+
+    path: str
+    bytes: int
+    complete: bool
+    """False: it reached its cap, or the disk was full; it then holds the beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """The bounded record of one stream: its beginning, its end, and exact counts."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    seen: int = 0
+    dropped: int = 0
+    """Bytes between `head` and `tail`."""
+
+    @property
+    def text(self) -> str:
+        """As UTF-8, invalid bytes replaced; a line of its own says what is missing."""
+        if not self.dropped:
+            return (self.head + self.tail).decode("utf-8", "replace")
+        head = self.head.decode("utf-8", "replace")
+        tail = self.tail.decode("utf-8", "replace")
+        start = "" if head.endswith("\n") else "\n"
+        return f"{head}{start}[{self.dropped:,} bytes left out]\n{tail}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What happened, whole."""
+
+    command: str
+    cwd: str
+    outcome: Outcome
+    out: Captured = Captured()
+    """stdout, as bytes."""
+    err: Captured = Captured()
+    """stderr, as bytes."""
+    both: Captured = Captured()
+    """stdout and stderr in order of arrival, as well as it can be known (exact with `merge`)."""
+    duration: float = 0.0
+    """Seconds from start to end."""
+    pid: int | None = None
+    running: tuple[Process, ...] = ()
+    """Processes of this run that are still alive."""
+    spill: Spill | None = None
+    enforced: tuple[str, ...] = ()
+    """Restrictions that were in force, not the ones asked for."""
+    remarks: tuple[str, ...] = ()
+    """What nacre has to say about this run, a sentence each."""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == Exited(0)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The shell's own exit code; None when it has none (signal, timeout, refusal, …: see `outcome`)."""
+        return self.outcome.code if isinstance(self.outcome, Exited) else None
+
+    @property
+    def timed_out(self) -> bool:
+        return isinstance(self.outcome, TimedOut)
+
+    @property
+    def stdout(self) -> str:
+        return self.out.text
+
+    @property
+    def stderr(self) -> str:
+        return self.err.text
+
+    @property
+    def output(self) -> str:
+        """stdout and stderr together."""
+        return self.both.text
+
+    @property
+    def seen(self) -> int:
+        """Bytes the command printed while it was watched."""
+        return self.both.seen
+
+    @property
+    def dropped(self) -> int:
+        """Bytes left out of `output`."""
+        return self.both.dropped
+
+    @property
+    def summary(self) -> str:
+        """How it ended, in a few words."""
+        return describe(self.outcome)
+
+    def check(self) -> Result:
+        """Itself when the command exited with 0, else `CommandFailed`."""
+        if not self.ok:
+            raise CommandFailed(self)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `nacre run --json` prints it."""
+        fields = {name: getattr(self.outcome, name) for name in self.outcome.__match_args__}
+        return {
+            "command": self.command,
+            "cwd": self.cwd,
+            "outcome": {"kind": KINDS[type(self.outcome)], **fields},
+            "ok": self.ok,
+            "exit_code": self.exit_code,
+            "timed_out": self.timed_out,
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+            "output": self.output,
+            "duration": round(self.duration, 6),
+            "pid": self.pid,
+            "bytes": {
+                name: {"seen": part.seen, "dropped": part.dropped}
+                for name, part in (("stdout", self.out), ("stderr", self.err), ("output", self.both))
+            },
+            "running": [{"pid": p.pid, "pgid": p.pgid, "command": p.command} for p in self.running],
+            "spill": None
+            if self.spill is None
+            else {"path": self.spill.path, "bytes": self.spill.bytes, "complete": self.spill.complete},
+            "enforced": list(self.enforced),
+            "remarks": list(self.remarks),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The shell runs."""
+
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some output, cut between characters."""
+
+    stream: StreamName
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The last event."""
+
+    result: Result
+
+
+Event: TypeAlias = Started | Chunk | Ended

@@ -1,0 +1,110 @@
+"""Session: directory and exported environment carry over from call to call.
+
+Each call is still a fresh shell. On its way out the shell writes its directory and environment to a file that only
+this process holds; what differs from what it was given is remembered and laid over the next call's. A shell that
+cannot tell any more (killed, replaced by `exec`) leaves the session as it was. What one call was given as `cwd` or
+`env` is that call's alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from nacre.gate import Gate
+from nacre.keeper.system import payload
+from nacre.result import Ended, Event, Result
+from nacre.tool import Bash, Carry, ending
+from nacre.types import Plan, Request, ToolContext
+
+_BASH_OWN = frozenset({"_", "PWD", "SHLVL"})
+
+
+class Session:
+    """Use one per conversation. Calls take turns."""
+
+    def __init__(
+        self,
+        bash: Bash | None = None,
+        ctx: ToolContext | None = None,
+        *,
+        cwd: str | None = None,
+        changes: Mapping[str, str | None] | None = None,
+    ) -> None:
+        self._bash = bash or Bash()
+        self._ctx = ctx or ToolContext()
+        self._home = os.path.abspath(self._ctx.working_dir or os.getcwd())
+        self._changes = dict(changes or {})
+        self._turn = Gate(1)
+        self.cwd = cwd or self._home
+        """Where the next command starts."""
+
+    @property
+    def changes(self) -> Mapping[str, str | None]:
+        """What commands have exported so far, and (None) what they have unset."""
+        return MappingProxyType(self._changes)
+
+    async def run(self, request: Request | str) -> Result:
+        """Run a command to its end."""
+        return await ending(self.stream(request))
+
+    async def stream(self, request: Request | str) -> AsyncGenerator[Event, None]:
+        """As `Bash.stream`."""
+        request = Request(request) if isinstance(request, str) else request
+        await self._turn.enter()
+        state = payload(b"")
+        try:
+            remarks = self._find_directory("this command ran")
+            given: dict[str, str] = {}
+
+            def prepare(plan: Plan) -> Plan:
+                env = {name: value for name, value in plan.env.items() if self._changes.get(name, "") is not None}
+                env.update({name: value for name, value in self._changes.items() if value is not None})
+                env.update(request.env)
+                env["PWD"] = plan.cwd
+                given.update(env)
+                return replace(plan, env=env, state=True)
+
+            ctx = replace(self._ctx, working_dir=self.cwd)
+            async for event in self._bash.walk(request, ctx, Carry(prepare, state)):
+                if isinstance(event, Ended):
+                    remarks += self._learn(state, given, own_directory=request.cwd is not None)
+                    event = Ended(replace(event.result, remarks=(*event.result.remarks, *remarks)))
+                yield event
+        finally:
+            os.close(state)
+            self._turn.leave()
+
+    def _find_directory(self, consequence: str) -> list[str]:
+        """Make sure that the session's directory exists: the nearest that is left of it. Says when it had to."""
+        lost = self.cwd
+        if os.path.isdir(lost):
+            return []
+        while not os.path.isdir(self.cwd):
+            self.cwd = os.path.dirname(self.cwd)
+        return [f"The session's directory {lost} no longer exists; {consequence} in {self.cwd}."]
+
+    def _learn(self, state: int, given: Mapping[str, str], *, own_directory: bool) -> list[str]:
+        directory, environment = _told(state)
+        if environment is not None:
+            changed = {name: value for name, value in environment.items() if given.get(name) != value}
+            removed = dict.fromkeys(given.keys() - environment.keys())
+            self._changes.update({k: v for k, v in {**changed, **removed}.items() if k not in _BASH_OWN})
+        if directory is None or own_directory or directory == self.cwd:
+            return []
+        self.cwd = directory
+        return self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
+
+
+def _told(state: int) -> tuple[str | None, dict[str, str] | None]:
+    """Directory and environment as the shell wrote them; None for what it did not get to."""
+    size = os.fstat(state).st_size
+    directory, *rest = os.pread(state, size, 0).decode("utf-8", "surrogateescape").split("\0")
+    if not rest:
+        return None, None
+    if rest[-2:] != ["", ""]:  # cut short: an empty entry marks the end
+        return directory or None, None
+    pairs = (entry.partition("=") for entry in rest[:-2])
+    return directory or None, {name: value for name, equals, value in pairs if equals}

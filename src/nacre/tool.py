@@ -1,0 +1,113 @@
+"""Bash: walks the street, top to bottom, and has no logic of its own.
+
+    Request → plan → spawn → capture → Result
+
+Stateless: everything that belongs to one call comes in with it. `run` is `stream` consumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+
+from nacre.capture import Collector
+from nacre.conclude import outcome_of, remarks_on
+from nacre.environment import host_environment, login_environment
+from nacre.gate import Gate
+from nacre.keeper.client import private_directory
+from nacre.keeper.live import Began, Printed, start
+from nacre.plan import plan_for
+from nacre.profiles import DEFAULT, Profile, named
+from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started
+from nacre.types import Plan, Request, ToolContext
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """How a session takes part in a run."""
+
+    prepare: Callable[[Plan], Plan]
+    state: int
+    """A file that gets the shell's last directory and environment."""
+
+
+class Bash:
+    """Runs shell commands. One instance serves any number of conversations, threads and event loops."""
+
+    def __init__(self, profile: Profile | str = DEFAULT, *, max_running: int | None = None) -> None:
+        self.profile = named(profile) if isinstance(profile, str) else profile
+        self._gate = Gate(max_running)
+
+    async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
+        """Run a command to its end."""
+        return await ending(self.stream(request, ctx))
+
+    def stream(self, request: Request | str, ctx: ToolContext | None = None) -> AsyncGenerator[Event, None]:
+        """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
+        return self.walk(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
+
+    async def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
+        inherited = await asyncio.to_thread(login_environment) if ctx.login_env else host_environment()
+        plan = plan_for(request, ctx, self.profile, inherited)
+        if carry is not None:
+            plan = carry.prepare(plan)
+        if not await self._gate.enter(ctx.cancel):
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
+            return
+        collector = collector_for(plan)
+        pid = None
+        try:
+            run = await start(plan, None if carry is None else carry.state)
+            forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
+            try:
+                while isinstance(happening := await run.next(), Began | Printed):
+                    if isinstance(happening, Began):
+                        pid = happening.pid
+                        yield Started(pid)
+                    elif data := collector.feed(happening.stream, happening.data):
+                        yield Chunk(happening.stream, data)
+                for stream, data in collector.flush():
+                    yield Chunk(stream, data)
+            finally:
+                if forget is not None:
+                    forget()
+                run.close()
+        finally:
+            self._gate.leave()
+            spill = collector.close()
+        outcome = outcome_of(happening, plan)
+        out, err, both = collector.captured()
+        yield Ended(
+            Result(
+                command=request.command,
+                cwd=plan.cwd,
+                outcome=outcome,
+                out=out,
+                err=err,
+                both=both,
+                duration=happening.duration,
+                pid=pid,
+                running=happening.running,
+                spill=spill,
+                remarks=(*plan.remarks, *remarks_on(happening, outcome, happening.duration - run.last_output)),
+            )
+        )
+
+
+def collector_for(plan: Plan) -> Collector:
+    return Collector(
+        limit=plan.output,
+        spill=plan.spill,
+        directory=private_directory if plan.spill_dir is None else lambda: str(plan.spill_dir),
+        name=plan.spill_name,
+        merge=plan.merge,
+    )
+
+
+async def ending(stream: AsyncGenerator[Event, None]) -> Result:
+    """Consume a stream for its result."""
+    async for event in stream:
+        if isinstance(event, Ended):
+            return event.result
+    raise AssertionError("a stream ends with Ended")

@@ -1,0 +1,107 @@
+"""The nouns of the way in: what is asked, for whom, within which bounds, and what will be done.
+
+Frozen values, no behaviour, nothing of ours imported but the cancel switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+from nacre.cancel import Cancel
+
+Mode: TypeAlias = Literal["default", "slow", "background"]
+Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
+Leftovers: TypeAlias = Literal["keep", "end"]
+StrPath: TypeAlias = "str | PathLike[str]"
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked: one command."""
+
+    command: str
+    """Shell text, handed to bash byte for byte."""
+    description: str = field(default="", kw_only=True)
+    """For the people and logs that watch; never interpreted."""
+    mode: Mode = field(default="default", kw_only=True)
+    """Which of the profile's timeouts applies when `timeout` is not given."""
+    timeout: float | None = field(default=None, kw_only=True)
+    """Seconds. None: the profile's. Above the profile's maximum it is lowered, and the result says so."""
+    cwd: StrPath | None = field(default=None, kw_only=True)
+    """Relative to the context's `working_dir`, which is also the default."""
+    env: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Laid over the inherited environment; never filtered."""
+    clear_env: bool = field(default=False, kw_only=True)
+    """Inherit nothing: only `env`, and what keeps programs from waiting for a person."""
+    stdin: str | bytes | None = field(default=None, kw_only=True)
+    """None: `/dev/null`."""
+    merge: bool = field(default=False, kw_only=True)
+    """One pipe for stdout and stderr: their order is then exact, and all of it is `stdout`."""
+    leftovers: Leftovers | None = field(default=None, kw_only=True)
+    """Processes still running when the shell has exited: `keep` them until the host ends, or `end` them now.
+    None: the profile's choice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on what one run may cost. None: the profile's own."""
+
+    output: int | None = None
+    """Bytes of each stream (and of both together) held in memory: its beginning and its end."""
+    spill: int | None = None
+    """Bytes of the spill file, which keeps what memory does not. 0: no spill file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What belongs to one call, so that one `Bash` can serve many conversations."""
+
+    working_dir: StrPath | None = None
+    """None: the current directory of this process."""
+    cancel: Cancel | None = None
+    """Ends the run from anywhere, any thread included."""
+    access: Access = "unrestricted"
+    output_dir: StrPath | None = None
+    """Where spill files go, and stay. None: a private directory that goes when this process does."""
+    conversation_id: str = ""
+    """Part of the names of files made for this call."""
+    allowed_paths: tuple[StrPath, ...] = ()
+    """When given, a command may only start in one of these directories or below."""
+    approve: Callable[[Any], Awaitable[bool]] | None = None
+    """Asked when the policy wants a person's word."""
+    limits: Limits = Limits()
+    secrets: tuple[str, ...] = ()
+    """Values that no command may inherit, under whatever name."""
+    pass_env: tuple[str, ...] = ()
+    """Names (or globs) of variables to let through the environment filter."""
+    login_env: bool = False
+    """Inherit the environment of the user's login shell instead of this process's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be done: every default filled in, every path absolute. Nothing after this decides anything."""
+
+    text: bytes
+    bash: str
+    cwd: str
+    env: Mapping[str, str]
+    stdin: bytes | None
+    merge: bool
+    timeout: float
+    grace: float
+    leftovers: Leftovers
+    output: int
+    spill: int
+    spill_dir: str | None
+    spill_name: str
+    state: bool = False
+    """Ask the shell for its directory and environment when it ends (sessions)."""
+    remarks: tuple[str, ...] = ()
+    """What was changed on the way here that the reader of the result should know."""

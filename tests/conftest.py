@@ -1,0 +1,59 @@
+"""Fixtures for every test, and one promise that is checked after each: it has left nothing running."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash
+from tests.support.census import MARK, strays
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import wait_until
+
+os.environ[MARK] = secrets.token_hex(4)
+
+PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if PORTABLE:
+        skip = pytest.mark.skip(reason="needs what NACRE_PORTABLE switches off: subreaper, /proc, tags by rlimit")
+        for item in items:
+            if "linux" in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_running() -> Iterator[None]:
+    yield
+    wait_until(lambda: not strays(), "the end of everything that the test started", within=10)
+
+
+@pytest.fixture
+def bash() -> Bash:
+    return Bash()
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Iterator[Lifeline]:
+    line = Lifeline(tmp_path / "life")
+    yield line
+    line.close()
+
+
+@pytest.fixture
+def other_life(tmp_path: Path) -> Iterator[Lifeline]:
+    line = Lifeline(tmp_path / "other-life")
+    yield line
+    line.close()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    gate = Gate(tmp_path / "gate")
+    yield gate
+    gate.close()

@@ -1,0 +1,93 @@
+"""What the operating system says about processes: descriptors, threads, memory, children. Looks at `/proc`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "NACRE_TEST_RUN"
+"""A variable that everything started by this test run inherits."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process holds."""
+
+    fds: int | None
+    """None: this user may not look (the keeper hides itself)."""
+    threads: int
+    children: int
+    zombies: int
+
+
+def cost(pid: int) -> Cost:
+    below = children(pid)
+    return Cost(fds(pid), int(status(pid)["Threads"]), len(below), sum(state(child) == "Z" for child in below))
+
+
+def fds(pid: int) -> int | None:
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        return None
+
+
+def status(pid: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def memory(pid: int) -> tuple[int, int]:
+    """Bytes resident now, and at most so far."""
+    seen = status(pid)
+    now, most = (int(seen[field].split()[0]) * 1024 for field in ("VmRSS", "VmHWM"))
+    return now, most
+
+
+def state(pid: int) -> str:
+    """`R`, `S`, `Z`, …; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def is_alive(pid: int) -> bool:
+    return state(pid) not in ("", "Z", "X")
+
+
+def children(pid: int) -> list[int]:
+    return [int(line.split()[0]) for line in stats() if int(line.rpartition(")")[2].split()[1]) == pid]
+
+
+def stats() -> list[str]:
+    """The `stat` line of every process."""
+    return [text for text in (_read(f"/proc/{pid}/stat") for pid in pids()) if text]
+
+
+def pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def command_line(pid: int) -> str:
+    return _read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
+
+
+def strays() -> list[str]:
+    """What this test run has started and not ended, but its own keeper."""
+    mark = f"{MARK}={os.environ[MARK]}"
+    found = [pid for pid in pids() if pid != os.getpid() and mark in _read(f"/proc/{pid}/environ").split("\0")]
+    return [f"{pid} {command_line(pid)}" for pid in found if is_alive(pid) and not _is_own_keeper(pid)]
+
+
+def _is_own_keeper(pid: int) -> bool:
+    stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return bool(stat) and int(stat[1]) == os.getpid() and "keeper" in command_line(pid)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""  # gone, or another user's

@@ -1,0 +1,53 @@
+"""Programs that are hosts of their own: what a whole process does, or what happens when it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from textwrap import dedent
+
+from tests.support.waiting import PATIENCE, wait_until
+
+
+def command(program: str, *arguments: object) -> list[str]:
+    """Python with every warning an error."""
+    return [sys.executable, "-W", "error", "-c", dedent(program), *map(str, arguments)]
+
+
+def run_host(program: str, *arguments: object, within: float = 60.0, env: Mapping[str, str] | None = None) -> str:
+    """What the program prints. It has to succeed and to say nothing on stderr."""
+    done = subprocess.run(
+        command(program, *arguments),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=within,
+        check=False,
+        env={**os.environ, **(env or {})},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+@contextmanager
+def started_host(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A program that goes on while the test looks at it; killed at the end, if it still runs."""
+    with subprocess.Popen(
+        command(program, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as host:
+        try:
+            yield host
+        finally:
+            host.kill()
+
+
+def kill(pid: int) -> None:
+    """SIGKILL, and until it is dead."""
+    from tests.support.census import is_alive
+
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not is_alive(pid), f"the death of {pid}", within=PATIENCE)

@@ -1,0 +1,95 @@
+"""Lifeline: a FIFO that everything a command starts holds open. When the last holder is dead, it says so.
+
+    await bash.run(f"{life.hold} (setsid sleep 60 &); sleep 60")
+
+Nothing that the command starts can let go of it by chance: neither `setsid`, nor `env -i`, nor a closed stdout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.waiting import PATIENCE
+
+_HELD = b"held\n"
+
+
+class Lifeline:
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = path
+        self.hold = f"exec 7>{shlex.quote(str(path))}; echo held >&7;"
+        """Shell text: whatever runs this holds the line, and so does all that it starts afterwards."""
+        self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self._read = b""
+        self._poll = select.poll()
+        self._poll.register(self._fd, select.POLLIN)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    @property
+    def holders(self) -> int:
+        """How many have taken hold of it so far."""
+        self._take(0)
+        return self._read.count(_HELD)
+
+    @property
+    def over(self) -> bool:
+        """Everything that ever held it is dead."""
+        return self.holders > 0 and self._take(0)
+
+    def wait_held(self, by: int = 1, *, within: float = PATIENCE) -> None:
+        """Until so many have taken hold."""
+        for _ in range(int(within * 100)):
+            if self.holders >= by:
+                return
+            self._poll.poll(10)
+        pytest.fail(f"only {self.holders} of {by} took hold of {self.path} in {within:g} s")
+
+    def wait_over(self, *, within: float = PATIENCE) -> None:
+        for _ in range(int(within * 100)):
+            if self.over:
+                return
+            self._take(10)
+        pytest.fail(f"something still holds {self.path} after {within:g} s")
+
+    async def held(self, by: int = 1, *, within: float = PATIENCE) -> None:
+        await asyncio.to_thread(self.wait_held, by, within=within)
+
+    async def ended(self, *, within: float = PATIENCE) -> None:
+        await asyncio.to_thread(self.wait_over, within=within)
+
+    def _take(self, milliseconds: int) -> bool:
+        """Read what is there. True: nobody holds the line now."""
+        while events := self._poll.poll(milliseconds):
+            try:
+                data = os.read(self._fd, 65536)
+            except BlockingIOError:
+                return False
+            if not data:
+                return bool(events[0][1] & select.POLLHUP)
+            self._read += data
+        return False
+
+
+class Gate:
+    """A FIFO at which a command waits (`read <path`) until the test opens it."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.wait = f"read -r _ <{shlex.quote(str(path))}"
+        """Shell text: goes on when the gate is opened."""
+        self._fd = os.open(path, os.O_RDWR)  # both ends: opening never blocks, and nothing written is lost
+
+    def open(self, times: int = 1) -> None:
+        os.write(self._fd, b"go\n" * times)
+
+    def close(self) -> None:
+        os.close(self._fd)
