@@ -49,6 +49,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         spill=profile.spill if limits.spill is None else _size(limits.spill, "limits.spill"),
         spill_dir=None if ctx.output_dir is None else _absolute(ctx.output_dir, "output_dir"),
         spill_name="-".join(filter(None, ("bash", re.sub(r"[^\w.-]+", "_", ctx.conversation_id)[:64]))),
+        reusable=not request.env,
         remarks=remarks,
     )
 

@@ -65,7 +65,7 @@ class Session:
                 env.update(request.env)
                 env["PWD"] = plan.cwd
                 given.update(env)
-                return replace(plan, env=env, state=True)
+                return replace(plan, env=env, reusable=False)
 
             ctx = replace(self._ctx, working_dir=self.cwd)
             async for event in self._bash.walk(request, ctx, Carry(prepare, state)):

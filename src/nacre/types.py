@@ -101,7 +101,7 @@ class Plan:
     spill: int
     spill_dir: str | None
     spill_name: str
-    state: bool = False
-    """Ask the shell for its directory and environment when it ends (sessions)."""
+    reusable: bool = False
+    """Nothing in it is for this call only but the text: a shell for the next call may be started ahead."""
     remarks: tuple[str, ...] = ()
     """What was changed on the way here that the reader of the result should know."""

@@ -10,7 +10,7 @@ from collections import deque
 from nacre.capture.characters import broken, incomplete
 from nacre.result import Captured
 
-_BLOCK = 64 * 1024
+_BLOCK = 16 * 1024
 
 
 class Record:

@@ -38,8 +38,9 @@ _SPELLS = """
     BASH_ENV ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD BASH_ARGV0 FUNCNEST TMOUT CDPATH
     PS0 PS4 PROMPT_COMMAND
 """
-# Each tried with bash 5.2: SHELLOPTS=noexec runs nothing at all, POSIXLY_CORRECT switches to posix mode, TMOUT ends
-# `read` early, CDPATH sends `cd src` elsewhere and prints it, PS4 can run commands under `set -x`, BASH_ARGV0 is `$0`.
+# Seen with bash 5.2: SHELLOPTS=noexec runs nothing at all, POSIXLY_CORRECT switches to posix mode, TMOUT ends
+# `read` early, CDPATH sends `cd src` elsewhere and prints it, BASH_ARGV0 is `$0`. PS4 may
+# run commands under `set -x` (not for root).
 
 _BUILTINS = """
     . : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo

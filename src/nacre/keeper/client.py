@@ -36,7 +36,7 @@ class Client:
     """The host's end of one keeper process."""
 
     def __init__(self) -> None:
-        self.host = os.getpid()
+        self.identity = _identity()
         self.prefix = int.from_bytes(os.urandom(4), "big") << _COUNTER_BITS
         """The first of the tags that this keeper's runs carry."""
         self.dead = False
@@ -99,6 +99,7 @@ class Client:
             grace=plan.grace,
             merge=plan.merge,
             keep=plan.leftovers == "keep",
+            reusable=plan.reusable and system.LINUX,  # elsewhere a shell carries its tag from the start
             has_stdin=plan.stdin is not None,
             has_state=has_state,
             bash=os.fsencode(plan.bash),
@@ -137,6 +138,10 @@ class Client:
         """In a forked child: let go of what belongs to the parent, without a word to the keeper."""
         self.channel.close()
         os.close(self._stderr)
+
+
+def _identity() -> tuple[int, int]:
+    return os.geteuid(), os.getegid()
 
 
 def _insist(channel: Channel, message: bytes) -> None:
@@ -185,9 +190,11 @@ def client() -> Client:
     """This process's keeper, started if need be."""
     global _client
     current = _client
-    if current is not None and not current.dead:
+    if current is not None and not current.dead and current.identity == _identity():
         return current
     with _lock:
+        if _client is not None and _client.identity != _identity():
+            _client.bury()  # this process has changed its user since: so must its commands
         if _client is None or _client.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")

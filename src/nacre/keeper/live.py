@@ -118,7 +118,7 @@ class LiveRun:
         happening = self._happened.popleft()
         if isinstance(happening, Printed):
             self._held -= len(happening.data)
-            if self._held < _HIGH_WATER:
+            if self._held < _HIGH_WATER and len(self._reading) < len(self._streams):
                 self._resume()
         return happening
 
@@ -244,9 +244,13 @@ class LiveRun:
             os.close(fd)
             del self._streams[fd]
             return
-        if size == _FIRST_READ and len(data) == size:
-            widen(fd)
-            self._chunk[fd] = PIPE_SIZE
+        # As much at a time as there usually is: asking for more costs memory to be mapped and unmapped each time.
+        if len(data) == size < PIPE_SIZE:
+            if size == _FIRST_READ:
+                widen(fd)
+            self._chunk[fd] = size * 2
+        elif len(data) < size // 4 and size > _FIRST_READ:
+            self._chunk[fd] = size // 2
         self._print(fd, data)
         if self._held >= _HIGH_WATER:
             self._pause()

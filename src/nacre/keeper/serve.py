@@ -18,6 +18,7 @@ from heapq import heappop, heappush
 
 from nacre.keeper import processes
 from nacre.keeper.run import CANCEL, TIMEOUT, Run, send_signal
+from nacre.keeper.spare import Spare
 from nacre.keeper.spawn import FIRST_FREE_FD, spawn
 from nacre.keeper.system import LINUX, become_keeper
 from nacre.keeper.wire import CLEAN, FAILED, START, STARTED, Channel, Garbled, Start, environment_of
@@ -38,6 +39,9 @@ class Keeper:
         self.files = files
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
         """The last one, in both forms."""
+        self.spare = Spare()
+        self.likely: Start | None = None
+        """What the next command will probably be like."""
         self.selector = selectors.DefaultSelector()
         self.runs: dict[int, Run] = {}
         self.shells: dict[int, Run] = {}
@@ -50,6 +54,8 @@ class Keeper:
         """Private directories of the host, to be removed at the end."""
         self.count = 0
         self.host_gone = False
+        self.idle = False
+        """A run has ended in this round of the loop."""
         self.children = processes.own_children()
 
     # the loop
@@ -67,12 +73,24 @@ class Keeper:
                 _, _, tag, action = heappop(self.timers)
                 if tag in self.runs:
                     action(now)
+            self.mind_spare(now)
+        self.spare.dismiss()
 
         for directory in self.directories:
             remove(directory)
 
     def pause(self) -> float | None:
-        return max(0.0, self.timers[0][0] - time.monotonic()) if self.timers else None
+        due = [when for when in (self.timers[0][0] if self.timers else None, self.spare.due()) if when is not None]
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def mind_spare(self, now: float) -> None:
+        """After a run has ended, when nobody waits for us: make ready for the next."""
+        if self.idle and self.likely is not None and not self.host_gone:
+            self.spare.prepare(self.likely, environment_of(self.likely.env))
+        self.idle = False
+        due = self.spare.due()
+        if due is not None and due <= now:
+            self.spare.dismiss()
 
     def at(self, when: float, run: Run, action: Callable[[float], None]) -> None:
         """Call when it is time, if the run is still there."""
@@ -156,12 +174,15 @@ class Keeper:
         try:
             if start.env != self.environment[0]:
                 self.environment = start.env, environment_of(start.env)
-            shell = spawn(start, self.environment[1], text, stdin, state, self.files)
+            shell = self.spare.take(start) or spawn(start, self.environment[1], text, stdin, state)
         except OSError as error:
             self.answer(control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror).encode()))
             control.close()
             return
+        shell.release(start, self.files)
         run = Run(start, shell, control)
+        if start.reusable:
+            self.likely = start
         self.runs[run.tag] = self.shells[run.pid] = run
         self.watch(control, lambda: self.hear_run(run))
         if run.deadline < float("inf"):
@@ -212,6 +233,8 @@ class Keeper:
                 break
             if pid == 0:
                 break
+            if self.spare.died(pid):
+                continue
             run = self.shells.pop(pid, None)
             if run is not None:
                 run.status = status
@@ -231,7 +254,7 @@ class Keeper:
     def adopt(self) -> None:
         """Find out whose the orphans are that have come to us."""
         for pid in self.children():
-            if pid in self.shells or pid in self.adopted:
+            if pid in self.shells or pid in self.adopted or pid in self.spare.pids:
                 continue
             run = self.owner(pid)
             self.adopted[pid] = run
@@ -290,6 +313,7 @@ class Keeper:
         members = run.members()
         if not run.ended:
             run.report(members)
+            self.idle = True
         if not members or run.kill_at is not None:
             self.drop(run)
 

@@ -1,4 +1,4 @@
-"""Start in, running shell out.
+"""Start in, shell out: it waits at its gate until `release` hands it the command.
 
 The shell gets a session of its own, no terminal, default signal dispositions, and a fixed prelude as its `-c` text:
 the command itself comes through a pipe, so that it stands in nobody's argument list (`pkill -f word` would hit its own
@@ -24,8 +24,8 @@ FIRST_FREE_FD = 64
 _GATE, _TEXT, STATE_FD = 9, 8, 63
 
 # BASH_EXECUTION_STRING is where bash itself keeps the text of `-c`, so the command's shell has no variable it would
-# not have had. The gate's write end is closed by the keeper when the limits are set.
-_READ_SHORT = 'IFS= read -rd "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;'
+# not have had. A shell may have waited at its gate for a while: `SECONDS` counts from now.
+_READ_SHORT = 'IFS= read -rd "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;SECONDS=0;'
 _READ_LONG = 'IFS= read -r -u 9 BASH_EXECUTION_STRING;IFS= read -rd "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
 _RUN = 'eval "$BASH_EXECUTION_STRING"'
 
@@ -42,14 +42,34 @@ DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL
 
 
 class Shell:
-    """A shell that waits at its gate, and our ends of its pipes."""
+    """A shell at its gate, and our ends of its pipes."""
 
-    __slots__ = ("err", "out", "pid")
+    __slots__ = ("directory", "err", "gate", "out", "pid")
 
-    def __init__(self, pid: int, out: int, err: int | None) -> None:
+    def __init__(self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int) -> None:
         self.pid = pid
+        self.directory = directory
+        """Device and inode of where it stands."""
         self.out = out
         self.err = err
+        self.gate = gate
+
+    def release(self, start: Start, files: tuple[int, int]) -> None:
+        """Open the gate: from here on it is the command's. `files` is the RLIMIT_NOFILE that commands get."""
+        try:
+            if LINUX:
+                _tag(self.pid, start.tag)
+                resource.prlimit(self.pid, resource.RLIMIT_NOFILE, files)
+            os.write(self.gate, start.text or b"")
+        except OSError:
+            pass  # killed already; its end will tell
+        os.close(self.gate)
+
+    def dismiss(self) -> None:
+        """It will not be needed: with its gate closed it reads nothing, runs nothing, and exits."""
+        for fd in (self.gate, self.out, self.err):
+            if fd is not None:
+                os.close(fd)
 
 
 def prelude(start: Start) -> str:
@@ -57,36 +77,29 @@ def prelude(start: Start) -> str:
 
 
 def spawn(
-    start: Start,
-    env: dict[bytes, bytes],
-    text: int | None,
-    stdin: int | None,
-    state: int | None,
-    files: tuple[int, int],
+    start: Start, env: dict[bytes, bytes], text: int | None = None, stdin: int | None = None, state: int | None = None
 ) -> Shell:
-    """`files` is the RLIMIT_NOFILE that commands get. OSError: it could not be started; nothing is left open."""
-    ours: list[int] = []
-    theirs: list[int] = []
+    """OSError: it could not be started; nothing is left open."""
+    opened: list[int] = []
 
     def pipe() -> tuple[int, int]:
-        read, write = os.pipe()
-        ours.append(read)
-        theirs.append(write)
-        return read, write
+        ends = os.pipe()
+        opened.extend(ends)
+        return ends
 
     try:
         out, out_end = pipe()
         os.set_blocking(out, False)
-        if start.merge:
-            err, err_end = None, out_end
-        else:
+        err, err_end = None, out_end
+        if not start.merge:
             err, err_end = pipe()
             os.set_blocking(err, False)
-        gate, gate_end = pipe()
-        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate, _GATE)]
+        gate_end, gate = pipe()
+        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, _GATE)]
         moves += [(fd, target) for fd, target in ((text, _TEXT), (state, STATE_FD)) if fd is not None]
         os.chdir(start.cwd)
         try:
+            directory = place(".")
             pid = os.posix_spawn(
                 start.bash,
                 ["bash", "-c", prelude(start)],
@@ -98,24 +111,22 @@ def spawn(
             )
         finally:
             os.chdir("/")
-        ours.remove(gate)
-        os.close(gate)
-        ours.clear()
-        try:
-            _tag(pid, start.tag, files)
-            os.write(gate_end, start.text or b"")
-        except OSError:
-            pass  # killed already; its end will tell
-        return Shell(pid, out, err)
+        for fd in (out, err, gate):
+            if fd is not None:
+                opened.remove(fd)
+        return Shell(pid, directory, out, err, gate)
     finally:
-        for fd in ours + theirs:
+        for fd in opened:
             os.close(fd)
 
 
-def _tag(pid: int, tag: int, files: tuple[int, int]) -> None:
-    if not LINUX:
-        return
+def place(path: str | bytes) -> tuple[int, int]:
+    """What a path leads to now."""
+    stat = os.stat(path)
+    return stat.st_dev, stat.st_ino
+
+
+def _tag(pid: int, tag: int) -> None:
     hard = resource.prlimit(pid, RLIMIT_LOCKS)[1]
     if hard == resource.RLIM_INFINITY or tag <= hard:
         resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, files)

@@ -50,7 +50,7 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
 class Start:
     """Everything the keeper must know to start a run. Its files follow in the order control, text, stdin, state."""
 
-    __slots__ = ("bash", "cwd", "env", "grace", "has_state", "has_stdin", "keep", "merge", "tag", "text", "timeout")
+    __slots__ = ("bash", "cwd", "env", "grace", "has_state", "has_stdin", "keep", "merge", "reusable", "tag", "text", "timeout")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Start:
         grace: float,
         merge: bool,
         keep: bool,
+        reusable: bool,
         has_stdin: bool,
         has_state: bool,
         bash: bytes,
@@ -72,6 +73,8 @@ class Start:
         self.grace = grace
         self.merge = merge
         self.keep = keep
+        self.reusable = reusable
+        """A shell for the next command may be started ahead, just like this one's."""
         self.has_stdin = has_stdin
         self.has_state = has_state
         self.bash = bash
@@ -82,7 +85,7 @@ class Start:
         """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
 
     def message(self) -> bytes:
-        flags = (self.merge, self.keep, self.has_stdin, self.has_state, self.text is None)
+        flags = (self.merge, self.keep, self.reusable, self.has_stdin, self.has_state, self.text is None)
         return b"\0".join(
             (
                 START,
@@ -101,13 +104,14 @@ class Start:
     def parse(cls, message: bytes) -> Start:
         try:
             _, tag, timeout, grace, flags, bash, cwd, text, env = message.split(b"\0", 8)
-            merge, keep, has_stdin, has_state, text_is_file = (flag == 49 for flag in flags)
+            merge, keep, reusable, has_stdin, has_state, text_is_file = (flag == 49 for flag in flags)
             return cls(
                 tag=int(tag),
                 timeout=float(timeout),
                 grace=float(grace),
                 merge=merge,
                 keep=keep,
+                reusable=reusable and not (has_stdin or has_state or text_is_file),
                 has_stdin=has_stdin,
                 has_state=has_state,
                 bash=bash,

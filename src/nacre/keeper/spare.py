@@ -1,0 +1,88 @@
+"""The spare: a shell started ahead, waiting at its gate for the next command that fits it.
+
+An agent's commands come one after another with the same directory and environment; all they differ in is the text,
+and that comes through the gate anyway. Starting bash is most of what a command costs. At most one spare, never with
+what a caller passed for one call only, given up after `PATIENCE` seconds, when its directory is no longer
+what the path leads to, or when it has died.
+"""
+
+from __future__ import annotations
+
+import time
+
+from nacre.keeper.spawn import Shell, place, spawn
+from nacre.keeper.wire import Start
+
+PATIENCE = 60.0
+
+
+class Spare:
+    __slots__ = ("_like", "_shell", "_until", "pids")
+
+    def __init__(self) -> None:
+        self._shell: Shell | None = None
+        self._like: Start | None = None
+        self._until = 0.0
+        self.pids: set[int] = set()
+        """Spares that are alive: the one in waiting, and those dismissed."""
+
+    def prepare(self, like: Start, env: dict[bytes, bytes]) -> None:
+        """Start one that fits commands like this one."""
+        self._until = time.monotonic() + PATIENCE
+        if self._shell is not None and self._fits(like):
+            return
+        self.dismiss()
+        try:
+            self._shell = spawn(like, env)
+        except OSError:
+            return  # the command itself will say what is wrong
+        self._like = like
+        self.pids.add(self._shell.pid)
+
+    def take(self, start: Start) -> Shell | None:
+        """The spare, if it fits."""
+        shell = self._shell
+        if shell is None or not self._fits(start):
+            return None
+        if not _stands_in(shell, start.cwd):
+            self.dismiss()
+            return None
+        self._shell = None
+        self.pids.discard(shell.pid)
+        return shell
+
+    def _fits(self, start: Start) -> bool:
+        like = self._like
+        return (
+            like is not None
+            and start.reusable
+            and start.cwd == like.cwd
+            and start.env == like.env
+            and start.merge == like.merge
+            and start.bash == like.bash
+        )
+
+    def died(self, pid: int) -> bool:
+        """Whether it was one of ours."""
+        if pid not in self.pids:
+            return False
+        self.pids.discard(pid)
+        if self._shell is not None and self._shell.pid == pid:
+            self.dismiss()
+        return True
+
+    def due(self) -> float | None:
+        """When to give it up."""
+        return None if self._shell is None else self._until
+
+    def dismiss(self) -> None:
+        if self._shell is not None:
+            self._shell.dismiss()
+            self._shell = None
+
+
+def _stands_in(shell: Shell, cwd: bytes) -> bool:
+    try:
+        return place(cwd) == shell.directory
+    except OSError:
+        return False
