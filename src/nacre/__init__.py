@@ -9,9 +9,10 @@ Nothing happens at import; each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # importing it from `typing` would be most of what `import nacre` costs
 if TYPE_CHECKING:
+    from typing import Any
+
     from nacre.call import run, run_sync
     from nacre.cancel import Cancel
     from nacre.errors import CommandFailed, InvalidRequest, NacreError

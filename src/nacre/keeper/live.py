@@ -16,8 +16,7 @@ import termios
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nacre.keeper import client as keepers
 from nacre.keeper.client import Client
@@ -35,19 +34,16 @@ _KEEPER_LATE = 10.0
 """Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Began:
+class Began(NamedTuple):
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(NamedTuple):
     stream: StreamName
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NeverBegan:
+class NeverBegan(NamedTuple):
     number: int
     """An errno."""
     reason: str
@@ -55,8 +51,7 @@ class NeverBegan:
     running: tuple[Process, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(NamedTuple):
     """The keeper's account of the end."""
 
     status: int
@@ -68,8 +63,7 @@ class Stopped:
     """What the shell had left running and was ended, as asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vanished:
+class Vanished(NamedTuple):
     """The keeper died; what it left of this run has been ended."""
 
     reason: str

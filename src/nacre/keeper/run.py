@@ -43,12 +43,14 @@ class Run:
         "patience",
         "pid",
         "reason",
+        "start",
         "status",
         "stopped",
         "tag",
     )
 
     def __init__(self, start: Start, shell: Shell, control: Channel) -> None:
+        self.start = start
         self.tag = start.tag
         self.grace = start.grace
         self.keep = start.keep

@@ -1,4 +1,4 @@
-"""The keeper process: one loop that starts runs, notices their ends, and ends them when asked, late or abandoned.
+"""The keeper: starts runs, notices their ends, and ends them when asked, late or abandoned.
 
 Takes START messages from the host; answers each on the run's own channel with STARTED or FAILED, then ENDED. A channel
 that closes means nobody waits any more: a run in progress is ended, what an ended run left behind is drained. When the
@@ -10,115 +10,68 @@ from __future__ import annotations
 
 import os
 import resource
-import selectors
 import signal
 import socket
 import time
-from heapq import heappop, heappush
 
 from nacre.keeper import processes
+from nacre.keeper.drain import drain
+from nacre.keeper.loop import Loop
 from nacre.keeper.run import CANCEL, TIMEOUT, Run, send_signal
 from nacre.keeper.spare import Spare
 from nacre.keeper.spawn import FIRST_FREE_FD, spawn
 from nacre.keeper.system import LINUX, become_keeper
 from nacre.keeper.wire import CLEAN, FAILED, START, STARTED, Channel, Garbled, Start, environment_of
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 MAIN_FD = 3
 _POLITE = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "PIPE", "TSTP", "TTIN", "TTOU", "VTALRM", "PROF")
-_SWALLOW = bytearray(256 * 1024)
-_REST = 0.01
+_BECOMING = 0.005
+"""Seconds until a fork has surely become the program it is to run."""
 
 
 class Keeper:
     def __init__(self, main: Channel, files: tuple[int, int]) -> None:
         self.main = main
         self.files = files
-        self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
-        """The last one, in both forms."""
-        self.spare = Spare()
-        self.likely: Start | None = None
-        """What the next command will probably be like."""
-        self.selector = selectors.DefaultSelector()
+        """The RLIMIT_NOFILE that commands get."""
+        self.host_gone = False
         self.runs: dict[int, Run] = {}
+        """By tag: in progress, or with processes left over."""
         self.shells: dict[int, Run] = {}
+        """By pid, while the shell lives."""
         self.adopted: dict[int, Run | None] = {}
         """Orphans by pid; None for one that no run can be found for."""
         self.killed: set[int] = set()
         """Tags of runs that were ended: whatever turns up with one is ended too."""
-        self.timers: list[tuple[float, int, int, Callable[[float], None]]] = []
         self.directories: list[bytes] = []
         """Private directories of the host, to be removed at the end."""
-        self.count = 0
-        self.host_gone = False
-        self.idle = False
-        """A run has ended in this round of the loop."""
+        self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
+        """The last one, in both forms."""
+        self.spare = Spare()
+        self.likely: Start | None = None
+        """What the next command will probably be like, once a run has ended."""
         self.children = processes.own_children()
-
-    # the loop
+        self.loop = Loop(self.runs)
 
     def serve(self) -> None:
-        self.watch(self.main, self.hear_host)
-        self.watch_signals()
+        self.loop.watch(self.main, self.hear_host)
+        self.loop.watch_children(self.reap)
         self.watch_host()
         while self.runs or not self.host_gone:
-            for key, _ in self.selector.select(self.pause()):
-                if self.selector.get_map().get(key.fd) is key:  # an earlier event of this round may have closed it
-                    key.data()
-            now = time.monotonic()
-            while self.timers and self.timers[0][0] <= now:
-                _, _, tag, action = heappop(self.timers)
-                if tag in self.runs:
-                    action(now)
-            self.mind_spare(now)
+            self.loop.turn(self.spare.due())
+            if self.likely is not None:
+                self.spare.prepare(self.likely, self.variables(self.likely))
+                self.likely = None
+            self.spare.expire()
         self.spare.dismiss()
-
         for directory in self.directories:
             remove(directory)
 
-    def pause(self) -> float | None:
-        due = [when for when in (self.timers[0][0] if self.timers else None, self.spare.due()) if when is not None]
-        return max(0.0, min(due) - time.monotonic()) if due else None
-
-    def mind_spare(self, now: float) -> None:
-        """After a run has ended, when nobody waits for us: make ready for the next."""
-        if self.idle and self.likely is not None and not self.host_gone:
-            self.spare.prepare(self.likely, environment_of(self.likely.env))
-        self.idle = False
-        due = self.spare.due()
-        if due is not None and due <= now:
-            self.spare.dismiss()
-
-    def at(self, when: float, run: Run, action: Callable[[float], None]) -> None:
-        """Call when it is time, if the run is still there."""
-        if len(self.timers) > 4 * len(self.runs) + 64:  # mostly deadlines of runs that ended long before
-            self.timers = sorted(timer for timer in self.timers if timer[2] in self.runs)
-        self.count += 1
-        heappush(self.timers, (when, self.count, run.tag, action))
-
-    def watch(self, source: Channel | int | socket.socket, action: Callable[[], None]) -> None:
-        self.selector.register(source, selectors.EVENT_READ, action)
-
-    def watch_signals(self) -> None:
-        read, write = socket.socketpair()
-        read.setblocking(False)
-        write.setblocking(False)
-        signal.set_wakeup_fd(write.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        write.detach()
-
-        def child_ended() -> None:
-            try:
-                while len(read.recv(4096)) == 4096:
-                    pass
-            except BlockingIOError:
-                pass
-            self.reap()
-
-        self.watch(read, child_ended)
+    # what the host says
 
     def watch_host(self) -> None:
         """A child that the host forked may hold our socket open after the host is dead."""
@@ -130,19 +83,11 @@ class Keeper:
             return  # an old kernel; the socket has to do
 
         def host_ended() -> None:
-            self.forget(host)
+            self.loop.forget(host)
             os.close(host)
             self.lose_host()
 
-        self.watch(host, host_ended)
-
-    def forget(self, source: Channel | int) -> None:
-        try:
-            self.selector.unregister(source)
-        except (KeyError, ValueError):
-            pass  # never watched, or closed
-
-    # what the host says
+        self.loop.watch(host, host_ended)
 
     def hear_host(self) -> None:
         try:
@@ -155,7 +100,7 @@ class Keeper:
                     elif verb == CLEAN:
                         self.directories.append(rest)
                 except Garbled:
-                    pass  # the run's own channel closes below, which says it all
+                    pass  # the run's own channel closes with it, which says it all
                 finally:
                     for fd in fds:
                         os.close(fd)
@@ -167,27 +112,30 @@ class Keeper:
         control = Channel(socket.socket(fileno=fds.pop(0)))
         wanted = (start.text is None, start.has_stdin, start.has_state)
         if len(fds) != sum(wanted):
-            control.close()
             raise Garbled("descriptors")
         rest = iter(fds)
         text, stdin, state = (next(rest) if want else None for want in wanted)
         try:
-            if start.env != self.environment[0]:
-                self.environment = start.env, environment_of(start.env)
-            shell = self.spare.take(start) or spawn(start, self.environment[1], text, stdin, state)
-        except OSError as error:
-            self.answer(control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror).encode()))
+            shell = self.spare.take(start) or spawn(start, self.variables(start), text, stdin, state)
+        except (OSError, ValueError) as error:
+            number = getattr(error, "errno", None) or 0
+            self.answer(
+                control, b"%b\0%d\0%b" % (FAILED, number, (os.strerror(number) if number else str(error)).encode())
+            )
             control.close()
             return
         shell.release(start, self.files)
         run = Run(start, shell, control)
-        if start.reusable:
-            self.likely = start
         self.runs[run.tag] = self.shells[run.pid] = run
-        self.watch(control, lambda: self.hear_run(run))
+        self.loop.watch(control, lambda: self.hear_run(run))
         if run.deadline < float("inf"):
-            self.at(run.deadline, run, lambda _: self.time_out(run))
+            self.loop.at(run.deadline, run.tag, lambda: self.time_out(run))
         self.answer(control, b"%b\0%d" % (STARTED, run.pid), run.fds)
+
+    def variables(self, start: Start) -> dict[bytes, bytes]:
+        if start.env != self.environment[0]:
+            self.environment = start.env, environment_of(start.env)
+        return self.environment[1]
 
     def answer(self, control: Channel, message: bytes, fds: Sequence[int] = ()) -> None:
         try:
@@ -200,8 +148,8 @@ class Keeper:
         try:
             message = run.control.receive()
         except EOFError:
-            self.forget(run.control)
-            self.drain(run)
+            self.loop.forget(run.control)
+            drain(self.loop, run)
             message = b"", []
         if message is not None and not run.ended:
             self.end(run, CANCEL)
@@ -214,12 +162,12 @@ class Keeper:
         if self.host_gone:
             return
         self.host_gone = True
-        self.forget(self.main)
+        self.loop.forget(self.main)
         for run in list(self.runs.values()):
-            self.drain(run)
+            drain(self.loop, run)
             self.end(run, CANCEL)
-        for pid, run_or_none in self.adopted.items():
-            if run_or_none is None:
+        for pid, owner in self.adopted.items():
+            if owner is None:
                 send_signal(pid, signal.SIGKILL)
 
     # how runs end
@@ -248,8 +196,7 @@ class Keeper:
         if touched:
             self.adopt()
             for run in touched:
-                if run.tag in self.runs:
-                    self.review(run)
+                self.review(run)
 
     def adopt(self) -> None:
         """Find out whose the orphans are that have come to us."""
@@ -260,11 +207,13 @@ class Keeper:
             self.adopted[pid] = run
             if run is not None:
                 run.adopted.add(pid)
+            elif self.host_gone:
+                send_signal(pid, signal.SIGKILL)
 
     def owner(self, pid: int) -> Run | None:
         tag = processes.tag_of(pid)
-        if tag in self.killed:
-            send_signal(pid, signal.SIGKILL)
+        if tag in self.killed and tag not in self.runs:
+            send_signal(pid, signal.SIGKILL)  # it slipped through the ladder
             return None
         if tag in self.runs:
             return self.runs[tag]
@@ -275,9 +224,11 @@ class Keeper:
         return None
 
     def review(self, run: Run) -> None:
-        """Something of this run has died: is it over?"""
+        """Something of this run has died, or some time has passed: is it over?"""
+        if run.tag not in self.runs:
+            return
         if run.kill_at is not None:
-            self.climb(run, time.monotonic())
+            self.climb(run)
         elif run.ended:
             if not run.members():
                 self.drop(run)
@@ -285,7 +236,7 @@ class Keeper:
             members = run.members()
             if run.patience and any(processes.is_fork(seen) for seen in members.values()):
                 run.patience -= 1
-                self.at(time.monotonic() + _REST / 2, run, lambda _: self.review(run))
+                self.loop.at(time.monotonic() + _BECOMING, run.tag, lambda: self.review(run))
             elif members and not run.keep:
                 self.end(run, run.reason)
             else:
@@ -296,60 +247,35 @@ class Keeper:
             self.adopt()
             run.begin_ending(reason if run.status is None else run.reason)
             self.killed.add(run.tag)
-            self.climb(run, time.monotonic(), timed=True)
+            self.climb(run, timed=True)
 
-    def climb(self, run: Run, now: float, *, timed: bool = False) -> None:
+    def climb(self, run: Run, *, timed: bool = False) -> None:
         """`timed`: this call keeps the ladder's clock; others are only a look because something died."""
-        if run.tag not in self.runs:
-            return
         self.adopt()
-        again = run.climb(now)
+        again = run.climb(time.monotonic())
         if again is None:
             self.finish(run)
         elif timed:
-            self.at(again, run, lambda then: self.climb(run, then, timed=True))
+            self.loop.at(again, run.tag, lambda: self.climb(run, timed=True))
 
     def finish(self, run: Run) -> None:
         members = run.members()
         if not run.ended:
             run.report(members)
-            self.idle = True
+            if run.start.reusable and not self.host_gone:
+                self.likely = run.start
         if not members or run.kill_at is not None:
             self.drop(run)
 
     def drop(self, run: Run) -> None:
         self.runs.pop(run.tag, None)
         self.shells.pop(run.pid, None)
-        self.forget(run.control)
+        self.loop.forget(run.control)
         run.control.close()
         for fd in run.fds:
-            self.forget(fd)
+            self.loop.forget(fd)
             os.close(fd)
         run.fds.clear()
-
-    # what nobody reads
-
-    def drain(self, run: Run) -> None:
-        """Read and throw away, so that whoever still writes neither blocks nor dies of a closed pipe."""
-        for fd in run.fds:
-            self.forget(fd)
-            self.watch(fd, lambda fd=fd: self.swallow(run, fd))  # type: ignore[misc]
-
-    def swallow(self, run: Run, fd: int) -> None:
-        try:
-            count = os.readv(fd, [_SWALLOW])
-        except BlockingIOError:
-            return
-        if count == 0:
-            self.forget(fd)
-        elif count == len(_SWALLOW):
-            # a flood: let it wait a little rather than the other runs
-            self.forget(fd)
-            self.at(time.monotonic() + _REST, run, lambda _: self.resume(run, fd))
-
-    def resume(self, run: Run, fd: int) -> None:
-        if fd in run.fds:
-            self.watch(fd, lambda: self.swallow(run, fd))
 
 
 def remove(directory: bytes) -> None:

@@ -75,6 +75,10 @@ class Spare:
         """When to give it up."""
         return None if self._shell is None else self._until
 
+    def expire(self) -> None:
+        if self._shell is not None and time.monotonic() >= self._until:
+            self.dismiss()
+
     def dismiss(self) -> None:
         if self._shell is not None:
             self._shell.dismiss()

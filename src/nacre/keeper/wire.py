@@ -50,7 +50,20 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
 class Start:
     """Everything the keeper must know to start a run. Its files follow in the order control, text, stdin, state."""
 
-    __slots__ = ("bash", "cwd", "env", "grace", "has_state", "has_stdin", "keep", "merge", "reusable", "tag", "text", "timeout")
+    __slots__ = (
+        "bash",
+        "cwd",
+        "env",
+        "grace",
+        "has_state",
+        "has_stdin",
+        "keep",
+        "merge",
+        "reusable",
+        "tag",
+        "text",
+        "timeout",
+    )
 
     def __init__(
         self,

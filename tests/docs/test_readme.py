@@ -1,0 +1,33 @@
+"""The README says what is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_first_commands_are_the_two_that_set_everything_up() -> None:
+    commands = [line.split("#")[0].strip() for line in blocks("sh")[0].splitlines()]
+    assert commands == ["make demo", "make test"]
+
+
+def test_its_python_is_the_example_and_does_what_its_comments_say() -> None:
+    (code,) = blocks("python")
+    assert (ROOT / "examples" / "quickstart.py").read_text().partition('"""\n\n')[2] == code
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "timed out after 1 s\npartial\n\n()\n1\n2\n3\n7\n"
+
+
+def test_every_page_it_links_to_exists() -> None:
+    pages = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", README) if "://" not in target]
+    assert pages
+    assert [page for page in pages if not (ROOT / page).exists()] == []
