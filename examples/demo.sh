@@ -1,13 +1,51 @@
 #!/usr/bin/env bash
-# What nacre does, in a minute. `make demo` runs it; `nacre` must be on PATH.
-set -euo pipefail
+# What nacre does, in a few seconds. Each line after `$` is run as it stands; what follows is what it said.
+# `make demo` runs this; `nacre` must be on PATH.
+set -uo pipefail
 
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place" || exit 1
+mkdir project
+export XDG_STATE_HOME=$place/state FAKE_API_KEY=sk-no-real-key
+
+[[ -t 1 ]] && bold=$'\e[1m' plain=$'\e[0m' || bold='' plain=''
+
+scene() { printf '\n%s# %s%s\n' "$bold" "$1" "$plain"; }
+
+# show CODE LINE: the demo fails when the line does not end as it should.
 show() {
-    printf '\n$ %s\n' "$*"
-    "$@" || printf '(exit %s)\n' "$?"
+    printf '$ %s\n' "$2"
+    eval "$2" 2>&1
+    local code=$?
+    ((code == 0)) || printf '(exit %d)\n' "$code"
+    ((code == $1)) || { printf 'demo: that should have been exit %d\n' "$1" >&2; exit 1; }
 }
 
-show nacre doctor
-show nacre run 'echo hello from "$BASH"'
-show nacre run 'echo to stdout; echo to stderr >&2; exit 3'
-show nacre run --timeout 1 'echo partial; sleep 60'
+scene 'Output passes through while the command runs, and so does the exit code.'
+show 3 "nacre run 'for i in 1 2 3; do echo \$i; sleep 0.2; done; exit 3'"
+
+scene 'A background job does not hang the call; what is left is named and ended.'
+show 0 "nacre run 'sleep 60 & echo done'"
+
+scene 'A timeout ends the whole tree, also what has left its session or ignores TERM. Nothing stays alive.'
+show 124 "nacre run --timeout 1 'echo partial; setsid sleep 987 & (setsid sh -c \"trap : TERM; sleep 987; sleep 987\" &); sleep 987'"
+! command -v ps >/dev/null || show 1 "ps ax | grep '[s]leep 987'"
+
+scene 'However a command ends, the caller is told.'
+show 137 "nacre run 'kill -9 \$\$'"
+show 125 "nacre run 'echo so far; kill -9 \$PPID; sleep 60'"
+
+scene 'Secrets of the environment stay out of commands, unless they are let through.'
+show 1 "nacre run 'env | grep FAKE'"
+show 0 "nacre run --pass-env FAKE_API_KEY 'env | grep FAKE'"
+
+scene 'Programs read JSON.'
+show 0 "nacre run --json 'echo out; echo err >&2'"
+
+scene 'A session carries directory and variables to the next call; without one, nothing carries over.'
+show 0 "nacre run --session demo 'cd project; export COLOUR=blue'"
+show 0 "nacre run --session demo 'echo \$COLOUR in \${PWD##*/}'"
+
+scene 'What this machine supports.'
+show 0 'nacre doctor'

@@ -42,7 +42,7 @@ _HINTS = {
 }
 
 
-def remarks_on(last: LastWord, outcome: Outcome, silence: float) -> list[str]:
+def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
     """What a reader should know beside the outcome."""
     remarks: list[str] = []
     quiet = isinstance(outcome, TimedOut) and silence >= min(_QUIET, outcome.after / 2)
@@ -51,11 +51,11 @@ def remarks_on(last: LastWord, outcome: Outcome, silence: float) -> list[str]:
             f"No output for {silence:.0f} s and nothing was computing; it may have been waiting for input "
             "(stdin is empty: pass answers by flags or `stdin`)."
         )
-    if isinstance(last, Stopped) and last.ended:
+    if last.ended:
         remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
     if last.running:
-        ended = isinstance(outcome, TimedOut | Cancelled | Lost)
-        verb = "could not be ended" if ended else "left running"
+        was_to_end = isinstance(outcome, TimedOut | Cancelled | Lost) or plan.leftovers == "end"
+        verb = "could not be ended" if was_to_end else "left running"
         remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
     return remarks
 

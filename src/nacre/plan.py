@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -236,6 +235,10 @@ def _bash() -> str:
     return path
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # `shutil.which` would take longer to load than all of this module
 def _find_bash(path: str) -> str | None:
-    return shutil.which("bash", path=path)
+    for directory in path.split(os.pathsep):
+        candidate = os.path.abspath(os.path.join(directory, "bash"))
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None

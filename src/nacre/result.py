@@ -115,6 +115,9 @@ class Process:
     pgid: int
     command: str
 
+    def to_dict(self) -> dict[str, Any]:
+        return {"pid": self.pid, "pgid": self.pgid, "command": self.command}
+
 
 @dataclass(frozen=True, slots=True)
 class Spill:
@@ -165,6 +168,8 @@ class Result:
     pid: int | None = None
     running: tuple[Process, ...] = ()
     """Processes of this run that are still alive."""
+    ended: tuple[Process, ...] = ()
+    """Processes that the shell had left running and that were ended, as `leftovers="end"` asks."""
     spill: Spill | None = None
     enforced: tuple[str, ...] = ()
     """Restrictions that were in force, not the ones asked for."""
@@ -237,7 +242,8 @@ class Result:
                 name: {"seen": part.seen, "dropped": part.dropped}
                 for name, part in (("stdout", self.out), ("stderr", self.err), ("output", self.both))
             },
-            "running": [{"pid": p.pid, "pgid": p.pgid, "command": p.command} for p in self.running],
+            "running": [process.to_dict() for process in self.running],
+            "ended": [process.to_dict() for process in self.ended],
             "spill": None
             if self.spill is None
             else {"path": self.spill.path, "bytes": self.spill.bytes, "complete": self.spill.complete},

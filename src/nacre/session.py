@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from nacre.errors import InvalidRequest
 from nacre.gate import Gate
 from nacre.keeper.system import payload
 from nacre.result import Ended, Event, Result
@@ -35,10 +36,9 @@ class Session:
     ) -> None:
         self._bash = bash or Bash()
         self._ctx = ctx or ToolContext()
-        self._home = os.path.abspath(self._ctx.working_dir or os.getcwd())
         self._changes = dict(changes or {})
         self._turn = Gate(1)
-        self.cwd = cwd or self._home
+        self.cwd = cwd or os.path.abspath(self._ctx.working_dir or _here())
         """Where the next command starts."""
 
     @property
@@ -96,6 +96,18 @@ class Session:
             return []
         self.cwd = directory
         return self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise InvalidRequest(
+            "cwd_missing",
+            "The current directory of this process no longer exists.",
+            field="working_dir",
+            hint="Give a working_dir that exists.",
+        ) from error
 
 
 def _told(state: int) -> tuple[str | None, dict[str, str] | None]:

@@ -89,8 +89,9 @@ class Bash:
                 duration=happening.duration,
                 pid=pid,
                 running=happening.running,
+                ended=happening.ended,
                 spill=spill,
-                remarks=(*plan.remarks, *remarks_on(happening, outcome, happening.duration - run.last_output)),
+                remarks=(*plan.remarks, *remarks_on(happening, outcome, plan, happening.duration - run.last_output)),
             )
         )
 

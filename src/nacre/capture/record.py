@@ -32,7 +32,7 @@ class Record:
         if data:
             _append(self._tail, data)
             self._tail_held += len(data)
-            while self._tail_held - len(self._tail[0]) >= self._tail_max:
+            while self._tail and self._tail_held - len(self._tail[0]) >= self._tail_max:
                 self._tail_held -= len(self._tail.popleft())
 
     def everything(self) -> bytes:

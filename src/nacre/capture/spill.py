@@ -6,7 +6,6 @@ A full disk, a missing directory or the cap make it incomplete; they never distu
 from __future__ import annotations
 
 import os
-import secrets
 
 from nacre.result import Spill
 
@@ -22,7 +21,7 @@ class SpillFile:
         self.written = 0
         self.complete = True
         self._fd: int | None = None
-        self.path = os.path.join(directory, f"{name}-{secrets.token_hex(4)}.log")
+        self.path = os.path.join(directory, f"{name}-{os.urandom(4).hex()}.log")
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

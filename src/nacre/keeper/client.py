@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Mapping
 from typing import Protocol
@@ -42,6 +43,8 @@ class Client:
         self.dead = False
         self.last_words = ""
         """What a dead keeper had written to its stderr: nothing, unless it had a bug."""
+        self.spares = system.LINUX
+        """Whether shells may be started ahead. Elsewhere a shell carries its tag from the start."""
         self._count = 0
         self._environment: tuple[Mapping[str, str], bytes] = {}, b""
         """The last one, in both forms."""
@@ -99,7 +102,7 @@ class Client:
             grace=plan.grace,
             merge=plan.merge,
             keep=plan.leftovers == "keep",
-            reusable=plan.reusable and system.LINUX,  # elsewhere a shell carries its tag from the start
+            reusable=plan.reusable and self.spares,
             has_stdin=plan.stdin is not None,
             has_state=has_state,
             bash=os.fsencode(plan.bash),
@@ -133,6 +136,19 @@ class Client:
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
+
+    def dismiss(self, bound: float = 10.0) -> None:
+        """Let it go, and wait until it has ended everything that it still keeps."""
+        with self._lock:
+            if self.dead:
+                return
+            self.dead = True
+            self.channel.close()
+            os.close(self._stderr)
+        until = time.monotonic() + bound
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(self.pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
+                time.sleep(0.002)
 
     def abandon_copies(self) -> None:
         """In a forked child: let go of what belongs to the parent, without a word to the keeper."""

@@ -30,6 +30,7 @@ from nacre.types import Plan
 _FIRST_READ = 64 * 1024
 _HIGH_WATER = 4 * PIPE_SIZE
 _BUSY = 0.002
+_DYING = 0.02
 _KEEPER_LATE = 10.0
 """Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
 
@@ -49,6 +50,7 @@ class NeverBegan(NamedTuple):
     reason: str
     duration: float = 0.0
     running: tuple[Process, ...] = ()
+    ended: tuple[Process, ...] = ()
 
 
 class Stopped(NamedTuple):
@@ -69,6 +71,7 @@ class Vanished(NamedTuple):
     reason: str
     duration: float
     running: tuple[Process, ...]
+    ended: tuple[Process, ...] = ()
 
 
 LastWord: TypeAlias = NeverBegan | Stopped | Vanished
@@ -161,10 +164,16 @@ class LiveRun:
                 self._understand(message[0].split(b"\0"), message[1])
                 message = self._control.receive() if self._listening and self._control.pending else None
         except EOFError:
-            if self._keeper.alive:
-                self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
-            else:
-                self._lose()
+            self._loop.remove_reader(self._control.fileno())
+            # A dying keeper's descriptors close one after another: look at the main one when all are.
+            self._loop.call_later(_DYING, self._explain)
+
+    def _explain(self) -> None:
+        """The keeper has closed this run's channel without a last word."""
+        if self._pid is None and self._keeper.alive:
+            self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
+        else:
+            self._lose()
 
     def _understand(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
         match fields:
@@ -188,6 +197,8 @@ class LiveRun:
                 raise AssertionError(f"the keeper said {fields[0]!r}")
 
     def _fail(self, number: int, reason: str) -> None:
+        if self._closed:
+            return
         self._stop_listening()
         self._happen(NeverBegan(number, reason))
 
@@ -197,7 +208,7 @@ class LiveRun:
 
     def _lose(self) -> None:
         """The keeper is gone without a word about this run, or does not answer in time."""
-        if not self._listening:
+        if not self._listening or self._closed:
             return
         self._stop_listening()
         self._keeper.bury()

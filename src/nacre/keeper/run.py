@@ -17,6 +17,10 @@ from nacre.keeper.spawn import Shell
 from nacre.keeper.system import LINUX
 from nacre.keeper.wire import ENDED, Channel, Start
 
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 GIVE_UP = 1.0
 """Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
 _LOOK_SOON = 0.01
@@ -28,6 +32,7 @@ EXIT, TIMEOUT, CANCEL = b"exit", b"timeout", b"cancel"
 class Run:
     __slots__ = (
         "adopted",
+        "asked",
         "asleep",
         "began",
         "control",
@@ -69,6 +74,8 @@ class Run:
         """The host has been told."""
         self.kill_at: float | None = None
         """Set while the ladder is climbed."""
+        self.asked: set[int] = set()
+        """Who has been sent TERM."""
         self.adopted: set[int] = set()
         """Processes of this run that have become children of the keeper."""
         self.foreign: set[int] = set()
@@ -131,9 +138,15 @@ class Run:
         if self.status is not None:
             self.leftovers = _rows(b"ended", members)
         self.kill_at = time.monotonic() + self.grace
-        for pid in members:
-            send_signal(pid, signal.SIGTERM)
-            send_signal(pid, signal.SIGCONT)
+        self.ask(members)
+
+    def ask(self, pids: Iterable[int]) -> None:
+        """Once each: a second TERM could interrupt the clean-up that the first one began."""
+        for pid in pids:
+            if pid not in self.asked:
+                self.asked.add(pid)
+                send_signal(pid, signal.SIGTERM)
+                send_signal(pid, signal.SIGCONT)  # a stopped process would not hear it
 
     def climb(self, now: float) -> float | None:
         """When to look again; None when there is nothing more to do."""
@@ -142,6 +155,7 @@ class Run:
         if not members and self.status is not None:
             return None
         if now < self.kill_at:
+            self.ask(members)  # what was being forked just then
             return min(now + _LOOK_AGAIN, self.kill_at)
         if now > self.kill_at + GIVE_UP:
             return None

@@ -27,7 +27,7 @@ _GATE, _TEXT, STATE_FD = 9, 8, 63
 # not have had. A shell may have waited at its gate for a while: `SECONDS` counts from now.
 _READ_SHORT = 'IFS= read -rd "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;SECONDS=0;'
 _READ_LONG = 'IFS= read -r -u 9 BASH_EXECUTION_STRING;IFS= read -rd "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
-_RUN = 'eval "$BASH_EXECUTION_STRING"'
+_RUN = 'eval -- "$BASH_EXECUTION_STRING"'
 
 # A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
 # trap of its own (after the text), once, and unseen by `set -x`. An empty entry marks the end.

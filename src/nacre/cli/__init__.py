@@ -1,0 +1,118 @@
+"""The door: `nacre run`, `nacre doctor`, `nacre --version`.
+
+Words in, exit code out. Nothing here loads before it is needed: a command line is as fast as its imports. Everything
+that nacre raises on purpose ends here, as a line on stderr (as JSON on stdout with `--json`) and a code of our own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nacre.cli.speak import CannotWrite, put, put_json, say
+
+TYPE_CHECKING = False  # as in `nacre`: `typing` would take as long as the rest of `nacre --version`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILED = 125
+REFUSED = 126
+INTERRUPTED = 130
+CLOSED = 141
+"""As if ended by SIGPIPE."""
+
+_HELP = """\
+usage: nacre run [options] 'command'     run a shell command, supervised
+       nacre doctor [--json]             what this machine supports
+       nacre --version
+       nacre COMMAND --help              the options of one of them
+
+nacre runs shell commands for AI agents: output passes through unchanged, every process has an owner,
+and nothing of a command outlives it unseen.
+
+exit codes of `nacre run`: the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself
+failed; 126 refused; 130 Ctrl-C.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line. Without `argv` it is this program's own, and the program ends with it."""
+    if argv is not None:
+        return _answer(list(argv), own=False)
+    code = _answer(sys.argv[1:], own=True)
+    os._exit(code)  # nothing of ours is buffered, and Python would take its time to put everything away
+
+
+def _answer(words: list[str], *, own: bool) -> int:
+    _occupy_standard_streams()
+    try:
+        try:
+            return _dispatch(words, own=own)
+        except (BrokenPipeError, CannotWrite):
+            raise
+        except Exception as error:
+            return _complain(error, as_json="--json" in words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return CLOSED
+    except CannotWrite as error:
+        say(f"The output could not be written: {error}.")
+        return FAILED
+
+
+def _dispatch(words: list[str], *, own: bool) -> int:
+    match words:
+        case ["run", *rest]:
+            from nacre.cli.run import run
+
+            return run(rest, own=own)
+        case ["doctor", *rest]:
+            from nacre.cli.doctor import doctor
+
+            return doctor(rest)
+        case ["--version" | "-V", *_]:
+            from nacre import __version__
+
+            put(f"nacre {__version__}\n")
+            return 0
+        case ["--help" | "-h" | "help", *_]:
+            put(_HELP)
+            return 0
+        case [word, *rest]:
+            from nacre.cli.usage import unknown_command
+
+            raise unknown_command(word, rest)
+        case _:
+            put(_HELP, to=2)
+            return FAILED
+
+
+def _complain(error: Exception, *, as_json: bool) -> int:
+    from nacre.errors import AccessUnavailable, InvalidRequest, NacreError
+
+    if not isinstance(error, NacreError):  # a bug of ours: still not a code that the command could have
+        import traceback
+
+        traceback.print_exception(error)
+        return FAILED
+    if not as_json:
+        say(str(error))
+    elif isinstance(error, InvalidRequest):
+        put_json({"error": {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}})
+    else:
+        name = type(error).__name__
+        code = "".join("_" + letter.lower() if letter.isupper() else letter for letter in name).lstrip("_")
+        put_json({"error": {"code": code, "message": str(error), "field": None, "hint": ""}})
+    return REFUSED if isinstance(error, AccessUnavailable) else FAILED
+
+
+def _occupy_standard_streams() -> None:
+    """A standard stream that we were started without must not become the number of some other file, to which the
+    command's output would then go. Opened so that writing to it fails, as it should."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if fd else os.O_WRONLY)
+            os.set_inheritable(fd, True)

@@ -1,0 +1,119 @@
+"""Options in, exit code out: runs the command, passes its output on, minds signals, says what is left to say.
+
+The first SIGINT, SIGTERM or SIGHUP ends the command's tree and waits for that; a second one does not wait: the keeper
+does the rest when this process is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
+
+from nacre.cancel import Cancel
+from nacre.cli import CLOSED, FAILED
+from nacre.cli.options import Options
+from nacre.cli.output import Output
+from nacre.cli.remarks import words_on
+from nacre.cli.speak import put_json, say
+from nacre.conclude import exit_status
+from nacre.result import Cancelled, Chunk, Ended, Event, Result
+from nacre.tool import Bash
+from nacre.types import Access, Limits, Mode, Request, ToolContext
+
+
+def drive(options: Options) -> int:
+    cancel = Cancel()
+    request = Request(
+        options.command,
+        description=options.description,
+        mode=cast("Mode", options.mode),
+        timeout=options.timeout,
+        cwd=options.cwd,
+        env=dict(options.env),
+        clear_env=options.clear_env,
+        stdin=options.input,
+        merge=options.merge,
+        leftovers="end",  # nacre's end is the host's end
+    )
+    ctx = ToolContext(
+        cancel=cancel,
+        access=cast("Access", options.access),
+        output_dir=options.output_dir,
+        limits=Limits(spill=0 if options.output_dir is None else None),  # a file of ours would go when we do
+        pass_env=tuple(options.pass_env),
+        login_env=options.login_env,
+    )
+    drive = Drive(cancel, quiet=options.json)
+    if options.session is None:
+        result = asyncio.run(drive.through(Bash().stream(request, ctx)))
+    else:
+        from nacre.cli.sessions import turn
+        from nacre.session import Session
+
+        with turn(options.session, quiet=options.json) as kept:
+            session = Session(ctx=ctx, cwd=kept.cwd, changes=kept.changes)
+            result = asyncio.run(drive.through(session.stream(request)))
+            kept.save(session.cwd, session.changes)
+    # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
+    if options.json:
+        put_json(result.to_dict())
+    else:
+        drive.say(words_on(result))
+    return drive.code(result)
+
+
+class Drive:
+    """One command on its way."""
+
+    def __init__(self, cancel: Cancel, *, quiet: bool) -> None:
+        self._cancel = cancel
+        self._quiet = quiet
+        self._output: Output | None = None
+        self._signal: int | None = None
+        """The one that ended it."""
+
+    async def through(self, stream: AsyncGenerator[Event, None]) -> Result:
+        """To its end."""
+        output = self._output = Output(on_failure=self._cancel.cancel)
+        self._mind_signals(output)
+        async with aclosing(stream) as events:
+            async for event in events:
+                if isinstance(event, Chunk) and not self._quiet:
+                    await output.write(event)
+                elif isinstance(event, Ended):
+                    return event.result
+        raise AssertionError("a stream ends with Ended")
+
+    def _mind_signals(self, output: Output) -> None:
+        def stop(number: int) -> None:
+            if self._signal is not None:
+                os._exit(128 + number)
+            self._signal = number
+            output.hurry()
+            self._cancel.cancel()
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup: whoever ignored it meant it
+                loop.add_signal_handler(number, stop, number)
+
+    def say(self, lines: list[str]) -> None:
+        if lines and self._output is not None:
+            self._output.end_line()
+        for line in lines:
+            say(line)
+
+    def code(self, result: Result) -> int:
+        failure = None if self._output is None else self._output.failure
+        if self._signal is not None and isinstance(result.outcome, Cancelled):
+            return 128 + self._signal
+        if isinstance(failure, BrokenPipeError):
+            return CLOSED
+        if failure is not None:
+            say(f"The output could not be written: {failure.strerror}.")
+            return FAILED
+        return exit_status(result.outcome)

@@ -1,0 +1,155 @@
+"""The words after `nacre run` in, `Options` out. Looks at nothing but the words."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from typing import NoReturn, cast
+
+from nacre.cli.speak import put
+from nacre.cli.usage import UsageError, nearest, quoted
+
+_EPILOG = """\
+exit codes:
+  the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself failed; 126 refused;
+  130 Ctrl-C (ends the whole process tree; a second one does not wait for that)
+
+With --session, directory and exported variables carry over to the next call with the same NAME. They are
+kept, readable by you alone, in nacre/sessions/NAME.json of your state directory ($XDG_STATE_HOME, or
+~/.local/state); remove that file to forget the session. Calls of one session take turns.
+"""
+
+
+class Options(argparse.Namespace):
+    """What was asked for."""
+
+    command: str
+    timeout: float | None
+    mode: str
+    cwd: str | None
+    env: list[tuple[str, str]]
+    clear_env: bool
+    pass_env: list[str]
+    login_env: bool
+    stdin: str | None
+    merge: bool
+    description: str
+    output_dir: str | None
+    access: str
+    json: bool
+    session: str | None
+    input: str | bytes | None = None
+    """What the command reads: `stdin`, with `-` replaced by our own."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises what is wrong instead of leaving with 2, which a command may use itself."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = f"Try: {self.prog} --help"
+        if message.endswith("expected one argument"):
+            name = message.split()[1].rstrip(":").split("/")[0]
+            hint = f"A value that begins with '-' is written {name}=VALUE."
+        raise UsageError(message[:1].upper() + message[1:] + ".", hint)
+
+    def print_help(self, file: object = None) -> None:  # noqa: ARG002
+        put(self.format_help())
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Of a fixed width: asking the terminal takes argparse longer than all the rest of it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
+
+
+def parse(words: list[str]) -> Options:
+    parser = _parser()
+    found, extra = parser.parse_known_args(words, Options())
+    texts = cast("list[str]", found.command)
+    start = words.index(texts[0]) if texts else len(words)
+    if extra and extra[0].startswith("-") and extra[0] in words[:start]:
+        raise _unknown_option(extra[0])
+    if len(texts) + len(extra) > 1:
+        given = words[start:] if extra else texts
+        raise UsageError(
+            f"The command is one argument, and {len(given)} were given.",
+            f"Quote it: nacre run {quoted(given)}",
+            field="command",
+        )
+    if not texts:
+        raise UsageError("There is no command to run.", "Give it as one argument: nacre run 'ls -la'", field="command")
+    found.command = exact(texts[0])
+    if found.command == found.stdin == "-":
+        raise UsageError("Standard input cannot be both the command and the command's input.", field="stdin")
+    return found
+
+
+def exact(word: str) -> str:
+    """An argument as the library wants text: whatever the locale, its bytes reach bash as they were given."""
+    return os.fsencode(word).decode("utf-8", "surrogateescape")
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="nacre run",
+        usage="nacre run [options] 'command'",
+        description="Run a shell command with bash, supervised. Its output passes through unchanged while it runs.",
+        epilog=_EPILOG,
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("command", nargs="*", metavar="'command'", help="shell text, as one argument; - reads it from stdin")
+    add("--timeout", type=_seconds, metavar="SECONDS", help="end it, with everything it started, after that long")
+    add("--mode", choices=("default", "slow"), default="default", help="which timeout applies without --timeout")
+    add("--cwd", metavar="DIR", help="where to run it (default: here)")
+    add("--env", type=_assignment, action="append", default=[], metavar="NAME=VALUE", help="set a variable")
+    add("--clear-env", action="store_true", help="inherit no variables")
+    add(
+        "--pass-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="let a variable through that looks like a secret (globs too: 'AWS_*')",
+    )
+    add("--login-env", action="store_true", help="inherit the variables of your login shell instead of these")
+    add("--stdin", metavar="TEXT", help="its standard input; - reads ours to its end (default: empty)")
+    add("--merge", action="store_true", help="stdout and stderr as one stream, in exact order")
+    add("--description", default="", metavar="TEXT", help="what it is for; never interpreted")
+    add("--output-dir", metavar="DIR", help="keep the whole output in a file here if it is over a megabyte")
+    add("--access", choices=("unrestricted", "workspace", "restricted"), default="unrestricted", help="what it may do")
+    add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
+    add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
+    return parser
+
+
+def _seconds(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        pass
+    hint = ""
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|m|min|h)", word):
+        factor = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
+        hint = f"; write --timeout {float(match[1]) * factor:g}"
+    raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds{hint}")
+
+
+def _assignment(word: str) -> tuple[str, str]:
+    name, equals, value = exact(word).partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"write {name}=VALUE; to let {name} through from here: --pass-env {name}")
+    return name, value
+
+
+_NO_OPTIONS = ("command", "input")
+
+
+def _unknown_option(word: str) -> UsageError:
+    name = word.partition("=")[0]
+    near = nearest(
+        name, ("--" + field.replace("_", "-") for field in Options.__annotations__ if field not in _NO_OPTIONS)
+    )
+    return UsageError(f"There is no option {name}.", f"Did you mean: {near}" if near else "Try: nacre run --help")

@@ -1,0 +1,74 @@
+"""`nacre run`: the command line in, the command's output and exit code out.
+
+Only what is needed before the keeper is started; it gets ready while the rest (`drive`) loads.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING
+
+from nacre.cli.conceal import conceal_arguments
+from nacre.cli.options import Options, exact, parse
+from nacre.cli.usage import UsageError
+from nacre.errors import UnsupportedPlatform
+from nacre.keeper import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def run(words: list[str], *, own: bool) -> int:
+    """`own`: the words are this program's own arguments, and this process is all ours."""
+    options = parse(words)
+    if own:
+        gc.disable()  # what is loaded now stays; looking through it again and again takes a tenth of the start
+        if system.LINUX:
+            conceal_arguments(len(words))
+    start_keeper()
+    drive = _load_drive()
+    if own:
+        gc.freeze()
+        gc.enable()
+    _take_input(options)
+    return drive(options)
+
+
+def start_keeper() -> None:
+    if not system.SUPPORTED:  # before the next import, which would fail in words of its own
+        raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
+    from nacre.keeper.client import client
+
+    client().spares = False  # there is only this one command
+
+
+def _load_drive() -> Callable[[Options], int]:
+    """asyncio looks for `ssl`, which takes longer to load than our own code does, and does well without."""
+    spare = "asyncio" not in sys.modules and "ssl" not in sys.modules
+    if spare:
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # what Python documents for "cannot be imported"
+    try:
+        from nacre.cli.drive import drive
+    finally:
+        if spare:
+            del sys.modules["ssl"]
+    return drive
+
+
+def _take_input(options: Options) -> None:
+    """Replace what was asked for as `-` by our own standard input."""
+    if options.command == "-":
+        options.command = _read_input().decode("utf-8", "surrogateescape")
+    if options.stdin == "-":
+        options.input = _read_input()
+    elif options.stdin is not None:
+        options.input = exact(options.stdin)
+
+
+def _read_input() -> bytes:
+    try:
+        with open(0, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error

@@ -1,0 +1,51 @@
+"""What nacre itself has to say: text, JSON, and lines that begin with `nacre: `. Writes bytes, all of them."""
+
+from __future__ import annotations
+
+import os
+import select
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Blocks until the reader has taken it, also where somebody made the file non-blocking."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(fd, rest) :]
+        except BlockingIOError:
+            poll = select.poll()
+            poll.register(fd, select.POLLOUT)
+            poll.poll()
+
+
+class CannotWrite(Exception):
+    """What nacre itself had to say found no room. (A reader that is gone is a BrokenPipeError as ever.)"""
+
+
+def put(text: str, *, to: int = 1) -> None:
+    """JSON has an escape for what UTF-8 cannot say, and this writes it."""
+    try:
+        write_all(to, text.encode("utf-8", "backslashreplace"))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CannotWrite(error.strerror) from error
+
+
+def put_json(data: dict[str, Any]) -> None:
+    import json
+
+    put(json.dumps(data, ensure_ascii=False) + "\n")
+
+
+def say(text: str) -> None:
+    """A line on stderr, if anybody is there. A process can have any name: none may command the terminal."""
+    plain = "".join(letter if letter.isprintable() else "�" for letter in text)
+    from contextlib import suppress  # here, because most calls have nothing to say
+
+    with suppress(BrokenPipeError, CannotWrite):
+        put(f"nacre: {plain}\n", to=2)

@@ -1,0 +1,43 @@
+"""Mistakes on the command line, and what to do about them. Pure."""
+
+from __future__ import annotations
+
+from nacre.errors import InvalidRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+COMMANDS = ("run", "doctor")
+
+
+class UsageError(InvalidRequest):
+    """The command line cannot be understood."""
+
+    def __init__(self, message: str, hint: str = "", *, field: str = "") -> None:
+        super().__init__("usage", message, field=field, hint=hint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    import difflib
+
+    found = difflib.get_close_matches(word, list(known), n=1)
+    return found[0] if found else None
+
+
+def unknown_command(word: str, rest: list[str]) -> UsageError:
+    if word.startswith("-"):
+        return UsageError(
+            f"There is no option {word} before the name of a command.",
+            f"Options come after it: nacre run {word} …" if rest else "Try: nacre --help",
+        )
+    if near := nearest(word, COMMANDS):
+        return UsageError(f"There is no command {word!r}.", f"Did you mean: nacre {near}")
+    return UsageError(f"There is no command {word!r}.", f"To run it in a shell: nacre run {quoted([word, *rest])}")
+
+
+def quoted(words: list[str]) -> str:
+    """As one argument. Several words are joined as the program would have got them."""
+    import shlex
+
+    return shlex.quote(words[0] if len(words) == 1 else shlex.join(words))

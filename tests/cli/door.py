@@ -1,0 +1,100 @@
+"""`nacre` as a program of its own, with a home of its own."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.waiting import PATIENCE
+
+NACRE = [sys.executable, "-W", "error", "-m", "nacre"]
+
+Program = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one sees of a program that has ended."""
+
+    code: int = 0
+    out: bytes = b""
+    err: bytes = b""
+
+
+class Nacre:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.state = home / "state"
+        self.env = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(self.state), "TERM": "dumb"}
+
+    def __call__(
+        self, *words: str | bytes, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run it to its end."""
+        with self.started(*words, cwd=cwd, env=env) as program:
+            return finish(program, stdin)
+
+    @contextmanager
+    def started(
+        self,
+        *words: str | bytes,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdout: int = subprocess.PIPE,
+        through: tuple[str, ...] = (),
+    ) -> Iterator[Program]:
+        """While it runs, in a session of its own as a terminal would give it one; killed at the end if it still does.
+        `through` is what starts it, as `sh -c '…; exec "$@"' sh`."""
+        with subprocess.Popen(
+            [*through, *NACRE, *words],
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            cwd=self.home if cwd is None else cwd,
+            env={**self.env, **(env or {})},
+            start_new_session=True,
+        ) as program:
+            try:
+                yield program
+            finally:
+                program.kill()
+
+
+def finish(program: Program, stdin: bytes | None = None) -> Done:
+    """What else it says, until its end."""
+    out, err = program.communicate(stdin, timeout=PATIENCE)
+    return Done(program.returncode, out or b"", err)
+
+
+def read(program: Program, expected: bytes) -> None:
+    """Exactly these bytes on stdout, and no end yet."""
+    assert program.stdout is not None
+    fd = program.stdout.fileno()
+    said = b""
+    while len(said) < len(expected):
+        ready, _, _ = select.select([fd], [], [], PATIENCE)
+        if not ready:
+            pytest.fail(f"it said {said!r}, and nothing more in {PATIENCE:g} s")
+        data = os.read(fd, len(expected) - len(said))
+        assert data, f"it closed its output after {said!r}"
+        said += data
+    assert said == expected
+
+
+def read_line(fd: int) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        ready, _, _ = select.select([fd], [], [], PATIENCE)
+        assert ready, f"only {line!r} in {PATIENCE:g} s"
+        data = os.read(fd, 1)
+        assert data, f"the end after {line!r}"
+        line += data
+    return line

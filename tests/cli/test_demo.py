@@ -1,0 +1,24 @@
+"""`make demo` shows what it says."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from tests.cli.door import NACRE, Nacre
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo.sh"
+
+
+def test_the_demo_runs_to_its_end(nacre: Nacre, tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "nacre"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(NACRE)} "$@"\n')
+    program.chmod(0o755)
+    env = {**nacre.env, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", DEMO], env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "blue in project\n" in done.stdout
+    assert "nacre: 1 process left running and ended: " in done.stdout

@@ -1,0 +1,69 @@
+"""`nacre doctor`: what this machine supports."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+
+import pytest
+
+from nacre import __version__
+from tests.cli.door import Done, Nacre, finish
+from tests.conftest import PORTABLE
+
+NAMES = ["nacre", "python", "platform", "bash", "keeper", "orphans", "subreaper", "proc", "memfd", "pidfd", "pipe size"]
+NAMES += ["portable mode", *(["ps"] if PORTABLE else []), "open files", "confinement"]
+
+
+def test_it_says_in_aligned_lines_what_is_there(nacre: Nacre) -> None:
+    done = nacre("doctor")
+    lines = [line for line in done.out.decode().splitlines() if "→" not in line]
+    assert (done.code, done.err) == (0, b"")
+    assert [line[:15].rstrip() for line in lines] == NAMES
+    assert lines[0].split() == ["nacre", "ok", __version__]
+    assert lines[-1].split(None, 2)[1] == "off"
+    assert "not part of this version" in lines[-1]
+
+
+def test_it_says_the_same_as_json(nacre: Nacre) -> None:
+    done = nacre("doctor", "--json")
+    report = json.loads(done.out)
+    checks = {check["name"]: check for check in report["checks"]}
+    assert (done.code, done.err, report["ok"], report["version"]) == (0, b"", True, __version__)
+    assert list(checks) == NAMES
+    assert all(set(check) == {"name", "status", "detail", "remedy"} for check in report["checks"])
+    assert checks["python"]["detail"].startswith(platform.python_version())
+    assert [checks[name]["status"] for name in ("bash", "keeper", "orphans")] == ["ok"] * 3
+    assert checks["portable mode"]["status"] == ("on" if PORTABLE else "off")
+
+
+@pytest.mark.linux
+def test_it_has_seen_an_orphan_come_to_the_keeper(nacre: Nacre) -> None:
+    report = json.loads(nacre("doctor", "--json").out)
+    assert [check["status"] for check in report["checks"] if check["name"] == "subreaper"] == ["ok"]
+
+
+def test_without_bash_it_fails_and_says_what_to_do(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = nacre("doctor", env={"PATH": str(tmp_path / "empty")})
+    assert (done.code, done.err) == (1, b"")
+    assert "missing  none on PATH" in done.out.decode()
+    assert "→ Install bash, or put it on PATH." in done.out.decode()
+
+
+def test_a_bash_that_does_not_work_is_not_taken_for_one(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "bash").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "bash").chmod(0o755)
+    done = nacre("doctor", env={"PATH": str(tmp_path)})
+    assert (done.code, done.err) == (1, b"")
+    assert f"bash failed {tmp_path}/bash: could not start" in " ".join(done.out.decode().split())
+
+
+def test_few_open_files_mean_few_commands_at_once(nacre: Nacre) -> None:
+    with nacre.started("doctor", "--json", through=("bash", "-c", 'ulimit -n 100; exec "$@"', "bash")) as program:
+        done = finish(program)
+    (files,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "open files")
+    assert done == Done(0, done.out)
+    assert (files["status"], files["remedy"]) == ("low", "Raise it: ulimit -n 4096")
+    assert files["detail"].startswith("100 (at most 100): up to ")

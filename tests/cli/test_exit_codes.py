@@ -1,0 +1,81 @@
+"""What `nacre run` leaves with, and what it says on the way out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.door import Done, Nacre
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import PATIENCE
+
+
+@pytest.mark.req("P-006")
+@pytest.mark.parametrize("code", [0, 1, 2, 42, 124, 125, 126, 127, 130, 255])
+def test_the_commands_own_code_is_passed_on(nacre: Nacre, code: int) -> None:
+    assert nacre("run", f"exit {code}") == Done(code)
+
+
+def test_a_command_ended_by_a_signal_gives_128_and_the_signal(nacre: Nacre) -> None:
+    assert nacre("run", "kill -9 $$") == Done(137, err=b"nacre: ended by SIGKILL\n")
+
+
+@pytest.mark.req("P-002")
+def test_a_timeout_gives_124_and_keeps_what_was_printed(nacre: Nacre, life: Lifeline) -> None:
+    done = nacre("run", "--timeout", "0.5", f"{life.hold} echo partial; (setsid sleep 60 &); sleep 60")
+    life.wait_over()
+    assert (done.code, done.out) == (124, b"partial\n")
+    assert done.err.startswith(b"nacre: timed out after 0.5 s\n")
+
+
+@pytest.mark.req("P-006")
+def test_a_directory_that_is_missing_gives_125_and_says_so(nacre: Nacre) -> None:
+    done = nacre("run", "--cwd", "/no/such/place", "echo never")
+    message = b"The working directory '/no/such/place' does not exist. Give a directory that exists."
+    assert done == Done(125, err=b"nacre: " + message + b"\n")
+
+
+@pytest.mark.req("P-006")
+def test_a_bash_that_cannot_be_started_gives_125(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "bash").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "bash").chmod(0o755)
+    done = nacre("run", "echo never", env={"PATH": str(tmp_path)})
+    assert done == Done(125, err=b"nacre: could not start: No such file or directory.\n")
+
+
+@pytest.mark.req("P-006")
+def test_a_keeper_that_is_killed_gives_125_with_what_was_printed(nacre: Nacre, life: Lifeline) -> None:
+    done = nacre("run", f"{life.hold} echo partial; (setsid sleep 60 &); kill -9 $PPID; sleep 60")
+    life.wait_over()
+    assert done == Done(125, b"partial\n", b"nacre: lost: nacre's keeper process was killed\n")
+
+
+@pytest.mark.req("P-006")
+def test_a_keeper_that_cannot_be_started_gives_125(nacre: Nacre) -> None:
+    program = "import sys; sys.executable = ''; from nacre.cli import main; sys.exit(main(['run', 'echo never']))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    assert (done.returncode, done.stdout) == (125, b"")
+    assert done.stderr.startswith(b"nacre: nacre's keeper needs a Python interpreter")
+
+
+@pytest.mark.req("P-009")
+@pytest.mark.parametrize("access", ["workspace", "restricted"])
+def test_an_access_mode_that_cannot_be_enforced_gives_126_and_nothing_runs(nacre: Nacre, access: str) -> None:
+    done = nacre("run", "--access", access, "echo never")
+    assert (done.code, done.out) == (126, b"")
+    assert done.err.startswith(f"nacre: Access '{access}' cannot be enforced".encode())
+
+
+def test_a_bug_of_ours_gives_125_and_shows_where_it_is(nacre: Nacre) -> None:
+    program = (
+        "import sys, nacre.cli.options as o; from nacre.cli import main\n"
+        "def broken(words): raise ZeroDivisionError\n"
+        "o.parse = broken; sys.exit(main(['run', 'true']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    assert (done.returncode, done.stdout) == (125, b"")
+    assert done.stderr.startswith(b"Traceback")
+    assert done.stderr.endswith(b"ZeroDivisionError\n")

@@ -1,0 +1,133 @@
+"""`--json`: one object at the end, for results and for errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.door import Done, Nacre
+
+
+def parsed(done: Done) -> dict[str, Any]:
+    """One line, one object, nothing else."""
+    assert done.err == b""
+    assert done.out.count(b"\n") == 1
+    assert done.out.endswith(b"\n")
+    data = json.loads(done.out)
+    assert isinstance(data, dict)
+    return data
+
+
+@pytest.mark.req("M-02")
+def test_a_result_is_one_object(nacre: Nacre) -> None:
+    done = nacre("run", "--json", "echo out; printf 'é\\xff' >&2; exit 3")
+    result = parsed(done)
+    assert done.code == 3
+    assert isinstance(result.pop("pid"), int)
+    assert 0 <= result.pop("duration") < 20
+    assert "".join(sorted(result.pop("output"))) == "".join(sorted("out\né\ufffd"))
+    assert result == {
+        "command": "echo out; printf 'é\\xff' >&2; exit 3",
+        "cwd": str(nacre.home),
+        "outcome": {"kind": "exited", "code": 3},
+        "ok": False,
+        "exit_code": 3,
+        "timed_out": False,
+        "stdout": "out\n",
+        "stderr": "é\ufffd",
+        "bytes": {
+            "stdout": {"seen": 4, "dropped": 0},
+            "stderr": {"seen": 3, "dropped": 0},
+            "output": {"seen": 7, "dropped": 0},
+        },
+        "running": [],
+        "ended": [],
+        "spill": None,
+        "enforced": [],
+        "remarks": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "outcome"),
+    [
+        ("kill -9 $$", 137, {"kind": "signalled", "signal": 9}),
+        ("kill -9 $PPID; sleep 60", 125, {"kind": "lost", "reason": "nacre's keeper process was killed"}),
+    ],
+)
+def test_every_outcome_has_its_shape(nacre: Nacre, command: str, code: int, outcome: dict[str, Any]) -> None:
+    done = nacre("run", "--json", command)
+    assert (done.code, parsed(done)["outcome"]) == (code, outcome)
+
+
+def test_a_timeout_is_a_result(nacre: Nacre) -> None:
+    done = nacre("run", "--json", "--timeout", "0.3", "echo partial; sleep 60")
+    result = parsed(done)
+    assert done.code == 124
+    assert (result["outcome"], result["stdout"]) == ({"kind": "timed_out", "after": 0.3}, "partial\n")
+
+
+def test_a_command_that_is_no_unicode_is_still_json(nacre: Nacre) -> None:
+    result = parsed(nacre("run", "--json", b"printf '\xff' | wc -c"))
+    assert (result["command"], result["stdout"].strip()) == ("printf '\udcff' | wc -c", "1")
+
+
+def test_output_beyond_memory_is_counted(nacre: Nacre) -> None:
+    result = parsed(nacre("run", "--json", "head -c 5000000 /dev/zero"))
+    assert result["bytes"]["stdout"]["seen"] == 5_000_000
+    assert result["bytes"]["stdout"]["dropped"] > 3_000_000
+    assert result["spill"] is None  # a file of ours would be gone when the reader looks for it
+
+
+@pytest.mark.req("M-02")
+def test_with_an_output_directory_all_of_it_is_kept(nacre: Nacre, tmp_path: Path) -> None:
+    place = tmp_path / "outputs"
+    spill = parsed(nacre("run", "--json", "--output-dir", str(place), "head -c 5000000 /dev/zero"))["spill"]
+    assert (spill["bytes"], spill["complete"]) == (5_000_000, True)
+    assert [str(path) for path in place.iterdir()] == [spill["path"]]
+    assert Path(spill["path"]).read_bytes() == bytes(5_000_000)
+
+
+def error(code: str, message: str, field: str | None, hint: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "field": field, "hint": hint}}
+
+
+@pytest.mark.req("P-006")
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (
+            ["--timeout", "-1", "true"],
+            125,
+            error("bad_timeout", "`timeout` is -1.0.", "timeout", "Give seconds above 0 and up to 3600."),
+        ),
+        (["  "], 125, error("empty_command", "The command is empty.", "command", "Give a shell command.")),
+        (
+            ["echo", "hi"],
+            125,
+            error(
+                "usage",
+                "The command is one argument, and 2 were given.",
+                "command",
+                "Quote it: nacre run 'echo hi'",
+            ),
+        ),
+        (
+            ["--access", "restricted", "true"],
+            126,
+            error(
+                "access_unavailable",
+                "Access 'restricted' cannot be enforced by this version of nacre, so the command was not run.",
+                "access",
+                "Use access='unrestricted' where the command may do anything you may.",
+            ),
+        ),
+    ],
+    ids=["value", "empty", "usage", "refused"],
+)
+def test_an_error_is_an_object_too(nacre: Nacre, words: list[str], code: int, expected: dict[str, Any]) -> None:
+    done = nacre("run", "--json", *words)
+    assert (done.code, parsed(done)) == (code, expected)

@@ -1,0 +1,169 @@
+"""What can be asked for on the command line, and what is said to what cannot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre import __version__
+from tests.cli.door import Done, Nacre, finish
+from tests.support.waiting import PATIENCE
+
+RUN_HELP = "Try: nacre run --help"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "There is no command to run. Give it as one argument: nacre run 'ls -la'"),
+        (["run", "echo", "hi there"], "2 were given. Quote it: nacre run 'echo '\"'\"'hi there'\"'\"''"),
+        (["run", "ls", "-la"], "The command is one argument, and 2 were given. Quote it: nacre run 'ls -la'"),
+        (["run", "--json", "ls", "--all", "x"], None),
+        (
+            ["run", "echo", "-n", "hi"],
+            "The command is one argument, and 3 were given. Quote it: nacre run 'echo -n hi'",
+        ),
+        (["run", "--timout", "3", "ls"], "There is no option --timout. Did you mean: --timeout"),
+        (["run", "--frobnicate", "ls"], f"There is no option --frobnicate. {RUN_HELP}"),
+        (
+            ["run", "--timeout", "5m", "ls"],
+            f"Argument --timeout: '5m' is not a number of seconds; write --timeout 300. {RUN_HELP}",
+        ),
+        (["run", "--timeout", "1.2.3s", "ls"], f"'1.2.3s' is not a number of seconds. {RUN_HELP}"),
+        (["run", "--timeout", "soon", "ls"], f"Argument --timeout: 'soon' is not a number of seconds. {RUN_HELP}"),
+        (["run", "--timeout", "0", "ls"], "`timeout` is 0.0. Give seconds above 0 and up to 3600."),
+        (["run", "--timeout", "nan", "ls"], "`timeout` is nan. Give seconds above 0 and up to 3600."),
+        (
+            ["run", "--env", "FOO", "ls"],
+            f"Argument --env: write FOO=VALUE; to let FOO through from here: --pass-env FOO. {RUN_HELP}",
+        ),
+        (["run", "--env", "=x", "ls"], "'' cannot name a variable. Use a name without '='."),
+        (
+            ["run", "--stdin", "-x", "ls"],
+            "expected one argument. A value that begins with '-' is written --stdin=VALUE.",
+        ),
+        (["run", "--mode", "background", "ls"], None),
+        (["run", "--stdin", "-", "-"], "Standard input cannot be both the command and the command's input."),
+        (["run", " "], "The command is empty. Give a shell command."),
+        (["rnu", "ls"], "There is no command 'rnu'. Did you mean: nacre run"),
+        (["doktor"], "There is no command 'doktor'. Did you mean: nacre doctor"),
+        (["git", "status"], "There is no command 'git'. To run it in a shell: nacre run 'git status'"),
+        (["--json", "run", "ls"], None),
+        (["--frobnicate"], "There is no option --frobnicate before the name of a command. Try: nacre --help"),
+        (["doctor", "now"], "nacre doctor does not take 'now'. Its one option is --json."),
+    ],
+)
+def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str], said: str | None) -> None:
+    done = nacre(*words)
+    assert done.code == 125
+    if "--json" not in words:
+        assert done.out == b""
+        assert done.err.startswith(b"nacre: ")
+        assert done.err.count(b"\n") == 1
+    if said is not None:
+        assert done.err.decode().rstrip("\n").endswith(said)
+
+
+def test_nothing_at_all_gives_help_and_125(nacre: Nacre) -> None:
+    done = nacre()
+    assert (done.code, done.out) == (125, b"")
+    assert done.err.startswith(b"usage: nacre run [options] 'command'")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["run", "--help"], ["doctor", "-h"]])
+def test_help_is_no_error(nacre: Nacre, words: list[str]) -> None:
+    done = nacre(*words)
+    assert (done.code, done.err) == (0, b"")
+    assert done.out.startswith(b"usage: nacre ")
+
+
+def test_the_help_says_where_sessions_are_kept(nacre: Nacre) -> None:
+    assert b"nacre/sessions/NAME.json" in nacre("run", "--help").out
+
+
+def test_the_version_is_said(nacre: Nacre) -> None:
+    assert nacre("--version") == Done(0, f"nacre {__version__}\n".encode())
+
+
+def test_options_may_follow_the_command(nacre: Nacre) -> None:
+    assert nacre("run", "echo $A", "--env", "A=1", "--timeout", "9") == Done(0, b"1\n")
+
+
+def test_a_command_may_begin_with_a_dash(nacre: Nacre) -> None:
+    done = nacre("run", "--", "--no-such-program; echo after")
+    assert (done.code, done.out) == (0, b"after\n")
+
+
+def test_the_command_can_come_from_stdin(nacre: Nacre) -> None:
+    assert nacre("run", "-", stdin=b"echo one\necho 't\xffo'\n") == Done(0, b"one\nt\xffo\n")
+
+
+def test_stdin_is_empty_unless_it_is_given(nacre: Nacre) -> None:
+    assert nacre("run", "wc -c", stdin=b"not for the command").out.strip() == b"0"
+    assert nacre("run", "--stdin", "some text", "cat") == Done(0, b"some text")
+    assert nacre("run", "--stdin", "-", "cat", stdin=b"from \xff outside") == Done(0, b"from \xff outside")
+
+
+def test_a_stdin_that_cannot_be_read_is_said(nacre: Nacre) -> None:
+    with nacre.started("run", "--stdin", "-", "cat", through=("sh", "-c", 'exec "$@" <&-', "sh")) as program:
+        assert finish(program) == Done(125, err=b"nacre: Standard input cannot be read: Bad file descriptor.\n")
+
+
+@pytest.mark.req("K-02")
+def test_the_directory_can_be_chosen(nacre: Nacre) -> None:
+    (nacre.home / "inner").mkdir()
+    assert nacre("run", "--cwd", "inner", "pwd") == Done(0, f"{nacre.home}/inner\n".encode())
+
+
+@pytest.mark.req("K-02")
+def test_variables_can_be_set_byte_for_byte(nacre: Nacre) -> None:
+    done = nacre("run", "--env", "A=1=2", "--env", b"B=\xff\n", 'printf "$A $B"')
+    assert done == Done(0, b"1=2 \xff\n")
+
+
+@pytest.mark.req("M-11")
+def test_a_secret_stays_out_unless_it_is_let_through(nacre: Nacre) -> None:
+    env = {"FAKE_API_KEY": "hush", "PLAIN": "seen"}
+    look = "echo ${FAKE_API_KEY-none} ${PLAIN-none}"
+    assert nacre("run", look, env=env) == Done(0, b"none seen\n")
+    assert nacre("run", "--pass-env", "FAKE_API_KEY", look, env=env) == Done(0, b"hush seen\n")
+    assert nacre("run", "--pass-env", "FAKE_*", look, env=env) == Done(0, b"hush seen\n")
+    assert nacre("run", "--clear-env", look, env=env) == Done(0, b"none none\n")
+
+
+def test_the_environment_can_be_that_of_the_login_shell(nacre: Nacre) -> None:
+    (nacre.home / ".bash_profile").write_text("export FROM_LOGIN=yes\n")
+    env = {"SHELL": "/bin/bash"}
+    assert nacre("run", "--login-env", "echo ${FROM_LOGIN-no}", env=env) == Done(0, b"yes\n")
+    assert nacre("run", "echo ${FROM_LOGIN-no}", env=env) == Done(0, b"no\n")
+
+
+def test_a_timeout_that_is_lowered_is_said(nacre: Nacre) -> None:
+    done = nacre("run", "--timeout", "60000", "--mode", "slow", "echo done")
+    remark = (
+        "The timeout of 60000 s is over the limit and was lowered to 3600 s. If milliseconds were meant, ask for 60."
+    )
+    assert done == Done(0, b"done\n", f"nacre: {remark}\n".encode())
+
+
+def test_output_that_was_kept_is_said(nacre: Nacre, tmp_path: Path) -> None:
+    done = nacre("run", "--output-dir", str(tmp_path / "kept"), "head -c 3000000 /dev/zero")
+    (file,) = (tmp_path / "kept").iterdir()
+    assert done == Done(0, bytes(3_000_000), f"nacre: all 3,000,000 bytes of its output are in {file}\n".encode())
+    assert file.read_bytes() == bytes(3_000_000)
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+def test_the_locale_does_not_change_a_byte(nacre: Nacre, locale: str) -> None:
+    assert nacre("run", b"printf 'h\xc3\xa9 \xff'", env={"LC_ALL": locale}) == Done(0, b"h\xc3\xa9 \xff")
+
+
+def test_little_is_loaded_for_little(nacre: Nacre) -> None:
+    program = "import sys; from nacre.cli import main; main(['--version']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    loaded = set(done.stdout.decode().split())
+    assert "nacre.cli" in loaded
+    assert not loaded & {"argparse", "asyncio", "json", "nacre.keeper.client", "nacre.tool", "platformdirs"}

@@ -1,0 +1,152 @@
+"""`--session NAME`: directory and exported variables, from one invocation to the next."""
+
+from __future__ import annotations
+
+import json
+import stat
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.cli.door import Done, Nacre, finish, read_line
+from tests.support.lifeline import Gate, Lifeline
+
+
+def file_of(nacre: Nacre, name: str) -> Path:
+    return nacre.state / "nacre" / "sessions" / f"{name}.json"
+
+
+@pytest.mark.req("M-12")
+def test_directory_and_exported_variables_carry_over(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    done = nacre("run", "--session", "work", "cd ../place; export COLOUR=blue ODD=$'\\xff\\n'; LOCAL=no; unset LANG")
+    assert done == Done(err=f"nacre: The session's directory is now {tmp_path}/place.\n".encode())
+    look = 'pwd; echo $COLOUR ${LOCAL-none} ${LANG-none}; printf %s "$ODD"'
+    assert nacre("run", "--session", "work", look) == Done(
+        0, f"{tmp_path}/place\nblue none none\n".encode() + b"\xff\n"
+    )
+
+
+@pytest.mark.req("Y-01")
+def test_without_a_session_nothing_carries_over_and_nothing_is_kept(nacre: Nacre) -> None:
+    assert nacre("run", "cd /; export COLOUR=blue") == Done()
+    assert nacre("run", "pwd; echo ${COLOUR-none}") == Done(0, f"{nacre.home}\nnone\n".encode())
+    assert not nacre.state.exists()
+
+
+def test_sessions_do_not_know_each_other(nacre: Nacre) -> None:
+    nacre("run", "--session", "one", "export COLOUR=blue")
+    assert nacre("run", "--session", "two", "echo ${COLOUR-none}") == Done(0, b"none\n")
+
+
+def test_only_the_user_can_read_what_is_kept(nacre: Nacre) -> None:
+    nacre("run", "--session", "work", "export TOKEN=hush")
+    nacre("run", "--session", "work", "true")
+    kept = file_of(nacre, "work")
+    assert sorted(path.name for path in kept.parent.iterdir()) == ["work.json", "work.lock"]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (kept.parent, kept)] == [0o700, 0o600]
+    assert json.loads(kept.read_bytes())["cwd"] == str(nacre.home)
+
+
+def test_what_one_call_was_given_does_not_stick(nacre: Nacre) -> None:
+    assert nacre("run", "--session", "s", "--cwd", "/", "--env", "ONCE=1", "pwd; echo $ONCE") == Done(0, b"/\n1\n")
+    assert nacre("run", "--session", "s", "pwd; echo ${ONCE-none}") == Done(0, f"{nacre.home}\nnone\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("cd /; exit 3", 3), ("cd /; false", 1), ("cd /; set -e; false; echo never", 1)]
+)
+def test_a_failing_command_carries_over_too(nacre: Nacre, command: str, code: int) -> None:
+    assert nacre("run", "--session", "s", command).code == code
+    assert nacre("run", "--session", "s", "pwd").out == b"/\n"
+
+
+def test_a_killed_command_leaves_the_session_as_it_was(nacre: Nacre) -> None:
+    nacre("run", "--session", "s", "export COLOUR=blue")
+    assert nacre("run", "--session", "s", "cd /; export COLOUR=red; kill -9 $$").code == 137
+    assert nacre("run", "--session", "s", "pwd; echo $COLOUR") == Done(0, f"{nacre.home}\nblue\n".encode())
+
+
+def test_a_directory_that_has_vanished_is_said(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    nacre("run", "--session", "s", f"cd '{tmp_path}/place'")
+    (tmp_path / "place").rmdir()
+    done = nacre("run", "--session", "s", "pwd")
+    said = f"nacre: The session's directory {tmp_path}/place no longer exists; this command ran in {tmp_path}.\n"
+    assert done == Done(0, f"{tmp_path}\n".encode(), said.encode())
+
+
+def test_calls_of_one_session_take_turns(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
+    with nacre.started("run", "--session", "s", f"{life.hold} {gate.wait}; export N=1") as first:
+        life.wait_held()
+        with nacre.started("run", "--session", "s", "echo $N") as second:
+            assert second.stderr is not None
+            assert read_line(second.stderr.fileno()) == b"nacre: waiting: session s is busy with another command\n"
+            gate.open()
+            assert finish(second) == Done(0, b"1\n")
+        assert finish(first) == Done()
+
+
+def test_no_change_is_lost_when_many_come_at_once(nacre: Nacre) -> None:
+    with ExitStack() as stack:
+        several = [
+            stack.enter_context(nacre.started("run", "--session", "s", "--json", "export N=$((N + 1))"))
+            for _ in range(6)
+        ]
+        assert [finish(program).code for program in several] == [0] * 6
+    assert nacre("run", "--session", "s", "echo $N") == Done(0, b"6\n")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../up", "a/b", ".hidden", "-x", "a b", "a\nb", "é", "x" * 101])
+def test_a_name_that_could_be_a_path_is_refused(nacre: Nacre, name: str) -> None:
+    done = nacre("run", f"--session={name}", "echo never")
+    assert (done.code, done.out) == (125, b"")
+    assert done.err.startswith(b"nacre: ")
+    assert b"cannot name a session. Use up to 100 letters" in done.err
+    assert not nacre.state.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not json",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"version": 2, "cwd": "/", "changes": {}}',
+        b'{"version": 1, "cwd": 7, "changes": {}}',
+        b'{"version": 1, "cwd": "here", "changes": {}}',
+        b'{"version": 1, "cwd": "/", "changes": {"A": 1}}',
+        b'{"version": 1, "cwd": "/", "changes": {"A=B": "1"}}',
+        b'{"version": 1, "cwd": "/", "changes": {"A": "x\\u0000"}}',
+        b'{"version": 1, "cwd": "/\\u0000", "changes": {}}',
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_named_and_left_alone(nacre: Nacre, content: bytes) -> None:
+    path = file_of(nacre, "work")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    done = nacre("run", "--session", "work", "echo never")
+    said = (
+        f"nacre: The session's file {path} cannot be understood; it was left as it is. "
+        "Mend it, or move it away to start the session anew.\n"
+    )
+    assert done == Done(125, err=said.encode())
+    assert path.read_bytes() == content
+
+
+def test_a_place_that_cannot_keep_it_is_said_before_anything_runs(nacre: Nacre) -> None:
+    nacre.state.write_text("a file is in the way")
+    done = nacre("run", "--session", "work", "echo never")
+    assert (done.code, done.out) == (125, b"")
+    assert done.err.startswith(f"nacre: The session cannot be kept in {nacre.state}/nacre/sessions: ".encode())
+
+
+def test_a_session_that_is_interrupted_is_kept(nacre: Nacre, life: Lifeline) -> None:
+    with nacre.started("run", "--session", "s", f"cd /; {life.hold} sleep 60") as program:
+        life.wait_held()
+        program.terminate()
+        assert finish(program).code == 143
+    assert nacre("run", "--session", "s", "echo again") == Done(0, b"again\n")

@@ -1,0 +1,133 @@
+"""Ctrl-C and its relatives end everything that the command has started."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from tests.cli.door import Done, Nacre, Program, finish, read_line
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import PATIENCE, wait_until
+
+TREE = "(setsid sleep 60 &); (setsid sleep 60 </dev/null >/dev/null 2>&1 &); sleep 60 & sleep 60"
+DAEMON = "(env -i setsid sleep 60 </dev/null >/dev/null 2>&1 &); sleep 60"
+STUBBORN = (
+    "trap '' TERM INT HUP; (setsid sh -c 'trap \"\" TERM; while :; do sleep 60; done' &); while :; do sleep 60; done"
+)
+
+
+def press_ctrl_c(program: Program) -> None:
+    os.killpg(program.pid, signal.SIGINT)
+
+
+@pytest.mark.req("K-07")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(TREE, id="tree"),
+        pytest.param(STUBBORN, id="stubborn"),
+        pytest.param(DAEMON, id="daemon", marks=pytest.mark.linux),
+    ],
+)
+def test_a_signal_ends_the_whole_tree_before_nacre_leaves(
+    nacre: Nacre, life: Lifeline, number: int, code: int, command: str
+) -> None:
+    with nacre.started("run", f"{life.hold} {command}") as program:
+        life.wait_held()
+        os.killpg(program.pid, number)
+        assert finish(program).code == code
+        assert life.over
+
+
+def test_what_a_command_says_while_it_is_ended_is_passed_on(nacre: Nacre, life: Lifeline) -> None:
+    with nacre.started("run", f"trap 'echo cleaned up; exit 3' TERM; {life.hold} sleep 60 & wait") as program:
+        life.wait_held()
+        press_ctrl_c(program)
+        assert finish(program) == Done(130, b"cleaned up\n")
+
+
+def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: Lifeline) -> None:
+    with nacre.started("run", f"{life.hold} echo $PPID; {TREE}") as program:
+        assert program.stdout is not None
+        keeper = int(read_line(program.stdout.fileno()))
+        os.kill(keeper, signal.SIGSTOP)  # now nothing can end the tree
+        try:
+            press_ctrl_c(program)
+            with pytest.raises(subprocess.TimeoutExpired):
+                program.wait(0.3)
+
+            def give_up() -> bool:
+                press_ctrl_c(program)
+                return program.poll() is not None
+
+            wait_until(give_up, "the end of nacre")
+            assert program.returncode == 130
+            assert not life.over
+        finally:
+            os.kill(keeper, signal.SIGCONT)
+        life.wait_over()
+
+
+@pytest.mark.parametrize("command", ["yes", "while :; do echo some words; done"])
+def test_ctrl_c_works_when_nobody_reads_the_output(nacre: Nacre, life: Lifeline, command: str) -> None:
+    with nacre.started("run", f"{life.hold} {command}") as program:
+        life.wait_held()
+        press_ctrl_c(program)
+        wait_until(lambda: program.poll() is not None, "the end of nacre")
+        assert program.returncode == 130
+        assert life.over
+
+
+def test_a_hangup_that_was_ignored_at_the_start_is_ignored(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
+    through = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    with nacre.started("run", f"{life.hold} {gate.wait}; echo done", through=through) as program:
+        life.wait_held()
+        os.killpg(program.pid, signal.SIGHUP)
+        gate.open()
+        assert finish(program) == Done(0, b"done\n")
+
+
+@pytest.mark.req("K-07")
+def test_a_nacre_that_is_killed_leaves_nothing_alive(nacre: Nacre, life: Lifeline) -> None:
+    with nacre.started("run", f"{life.hold} {TREE}") as program:
+        life.wait_held()
+        program.kill()
+        life.wait_over()
+
+
+def test_with_json_ctrl_c_gives_a_result_that_says_cancelled(nacre: Nacre, life: Lifeline) -> None:
+    with nacre.started("run", "--json", f"echo partial; {life.hold} {TREE}") as program:
+        life.wait_held()
+        press_ctrl_c(program)
+        done = finish(program)
+    result = json.loads(done.out)
+    assert (done.code, done.err) == (130, b"")
+    assert (result["outcome"], result["stdout"], result["running"]) == ({"kind": "cancelled"}, "partial\n", [])
+
+
+def test_ctrl_c_while_it_reads_its_input_is_quiet(nacre: Nacre) -> None:
+    with nacre.started("run", "--stdin", "-", "cat") as program:
+        assert program.stdin is not None
+        program.stdin.write(b"some")
+        program.stdin.flush()
+        pipe = program.stdin.fileno()
+        wait_until(lambda: held(pipe) == 0, "somebody who reads stdin")
+        press_ctrl_c(program)
+        assert program.wait(PATIENCE) == 130
+        assert program.stderr is not None
+        assert program.stderr.read() == b""
+
+
+def held(pipe: int) -> int:
+    """Bytes that were written and not yet read."""
+    count = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return int.from_bytes(count, sys.byteorder)
