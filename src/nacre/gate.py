@@ -41,7 +41,7 @@ class Gate:
                 return True
             ticket = _Ticket()
             self._queue.append(ticket)
-        forget = None if cancel is None else cancel.on_cancel(lambda: ticket.call(admitted=False))
+        forget = None if cancel is None else cancel.on_cancel(ticket.refuse)
         try:
             admitted = await ticket.answer
         except asyncio.CancelledError:
@@ -55,14 +55,15 @@ class Gate:
         return admitted
 
     def leave(self) -> None:
-        with self._lock:
-            if self._queue:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._free += 1
+                    return
                 ticket = self._queue.popleft()
                 ticket.holds = True
-            else:
-                self._free += 1
+            if ticket.call(admitted=True):
                 return
-        ticket.call(admitted=True)
 
     def _give_up(self, ticket: _Ticket) -> None:
         with self._lock, contextlib.suppress(ValueError):
@@ -80,10 +81,18 @@ class _Ticket:
         self.answer: asyncio.Future[bool] = self._loop.create_future()
         self.holds = False
 
-    def call(self, *, admitted: bool) -> None:
+    def refuse(self) -> None:
+        self.call(admitted=False)
+
+    def call(self, *, admitted: bool) -> bool:
+        """False: its loop is closed, nobody waits."""
+
         def set_answer() -> None:
             if not self.answer.done():
                 self.answer.set_result(admitted)
 
-        with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits
+        try:
             self._loop.call_soon_threadsafe(set_answer)
+        except RuntimeError:
+            return False
+        return True

@@ -5,7 +5,6 @@ Looks at the file system, changes nothing. Raises `InvalidRequest`, one code per
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -20,12 +19,16 @@ _MODES = ("default", "slow", "background")
 _ACCESS = ("unrestricted", "workspace", "restricted")
 _LEFTOVERS = ("keep", "end")
 _LOOKS_LIKE_MILLISECONDS = 1000
+_BEYOND_WORDS = 10**12
+_NAME_MAX = 64
+_LISTS = ("allowed_paths", "secrets", "pass_env")
 
 
 def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Mapping[str, str]) -> Plan:
     """What will be done. `inherited` is the environment to start from."""
     text = _text(request.command)
     _check_access(ctx)
+    _check_lists(ctx)
     cwd = _directory(request, ctx)
     timeout, remarks = _timeout(request, profile)
     leftovers = _one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
@@ -46,8 +49,8 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         leftovers="keep" if leftovers == "keep" else "end",
         output=profile.output if limits.output is None else _size(limits.output, "limits.output"),
         spill=profile.spill if limits.spill is None else _size(limits.spill, "limits.spill"),
-        spill_dir=None if ctx.output_dir is None else _absolute(ctx.output_dir, "output_dir"),
-        spill_name="-".join(filter(None, ("bash", re.sub(r"[^\w.-]+", "_", ctx.conversation_id)[:64]))),
+        spill_dir=None if ctx.output_dir is None else _output_directory(ctx.output_dir),
+        spill_name=_spill_name(ctx.conversation_id),
         reusable=not request.env,
         remarks=remarks,
     )
@@ -66,8 +69,8 @@ def _text(command: str) -> bytes:
     return _encoded(command, "command")
 
 
-def _encoded(text: str, field: str) -> bytes:
-    if "\0" in text:
+def _encoded(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
+    if "\0" in text and not nul_allowed:
         raise InvalidRequest(
             "nul_byte",
             f"`{field}` holds a NUL byte, which no shell can take.",
@@ -95,7 +98,7 @@ def _stdin(stdin: str | bytes | None) -> bytes | None:
             field="stdin",
             hint="Pass text, bytes, or None for /dev/null.",
         )
-    return stdin.encode("utf-8", "surrogateescape")
+    return _encoded(stdin, "stdin", nul_allowed=True)
 
 
 def _check_access(ctx: ToolContext) -> None:
@@ -107,6 +110,18 @@ def _check_access(ctx: ToolContext) -> None:
             field="access",
             hint="Use access='unrestricted' where the command may do anything you may.",
         )
+
+
+def _check_lists(ctx: ToolContext) -> None:
+    for field in _LISTS:
+        value = getattr(ctx, field)
+        if isinstance(value, str | bytes | os.PathLike):
+            raise InvalidRequest(
+                f"bad_{field}",
+                f"`{field}` is {value!r}, where several are meant.",
+                field=field,
+                hint=f"Pass ({value!r},).",
+            )
 
 
 def _one_of(value: str, choices: tuple[str, ...], field: str) -> str:
@@ -129,7 +144,7 @@ def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]
     asked = request.timeout
     if asked is None:
         return (profile.slow_timeout if mode == "slow" else profile.timeout), ()
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or math.isnan(asked) or asked <= 0:
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # nor NaN
         raise InvalidRequest(
             "bad_timeout",
             f"`timeout` is {asked!r}.",
@@ -138,8 +153,9 @@ def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]
         )
     if asked <= profile.max_timeout:
         return float(asked), ()
-    remark = f"The timeout of {asked:g} s is over the limit and was lowered to {profile.max_timeout:g} s."
-    if _LOOKS_LIKE_MILLISECONDS <= asked < math.inf:
+    shown = f" of {asked:g} s" if isinstance(asked, float) or asked < _BEYOND_WORDS else ""
+    remark = f"The timeout{shown} is over the limit and was lowered to {profile.max_timeout:g} s."
+    if _LOOKS_LIKE_MILLISECONDS <= asked < _BEYOND_WORDS:
         remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
     return profile.max_timeout, (remark,)
 
@@ -151,6 +167,13 @@ def _size(value: int, field: str) -> int:
 
 
 def _check_env(env: Mapping[str, str]) -> None:
+    if not isinstance(env, Mapping):
+        raise InvalidRequest(
+            "bad_env",
+            f"`env` is a {type(env).__name__}, not a mapping.",
+            field="env",
+            hint='Pass a dict, for example {"NAME": "value"}.',
+        )
     for name, value in env.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise InvalidRequest(
@@ -180,10 +203,7 @@ def _absolute(path: StrPath, field: str) -> str:
 
 def _directory(request: Request, ctx: ToolContext) -> str:
     field = "working_dir" if request.cwd is None else "cwd"
-    try:
-        base = os.getcwd() if ctx.working_dir is None else _absolute(ctx.working_dir, "working_dir")
-    except FileNotFoundError:
-        base = "."  # this process's own directory is gone; said below
+    base = _here() if ctx.working_dir is None else _absolute(ctx.working_dir, "working_dir")
     path = base if request.cwd is None else os.path.normpath(os.path.join(base, _relative(request.cwd)))
     if not os.path.isdir(path):
         there = os.path.lexists(path)
@@ -211,9 +231,34 @@ def _directory(request: Request, ctx: ToolContext) -> str:
     return path
 
 
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/(deleted)"  # what the kernel calls it; no directory, so it will be said to be missing
+
+
 def _relative(cwd: StrPath) -> str:
     _absolute(cwd, "cwd")  # for its checks
     return os.fspath(cwd)
+
+
+def _output_directory(path: StrPath) -> str:
+    """It may not exist yet."""
+    directory = _absolute(path, "output_dir")
+    if os.path.exists(directory) and not os.path.isdir(directory):
+        raise InvalidRequest(
+            "bad_output_dir",
+            f"`output_dir` is {directory!r}, which is not a directory.",
+            field="output_dir",
+            hint="Give a directory, or a path where one can be made.",
+        )
+    return directory
+
+
+def _spill_name(conversation: str) -> str:
+    safe = re.sub(r"[^\w.-]+", "_", conversation).encode("utf-8", "replace")[:_NAME_MAX].decode("utf-8", "ignore")
+    return f"bash-{safe}" if safe else "bash"
 
 
 def _is_allowed(path: str, ctx: ToolContext) -> bool:

@@ -38,7 +38,7 @@ class Session:
         self._ctx = ctx or ToolContext()
         self._changes = dict(changes or {})
         self._turn = Gate(1)
-        self.cwd = cwd or os.path.abspath(self._ctx.working_dir or _here())
+        self.cwd = os.path.abspath(cwd or self._ctx.working_dir or _here())
         """Where the next command starts."""
 
     @property

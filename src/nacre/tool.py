@@ -78,6 +78,7 @@ class Bash:
             spill = collector.close()
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
+        remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
         yield Ended(
             Result(
                 command=request.command,
@@ -91,7 +92,7 @@ class Bash:
                 running=happening.running,
                 ended=happening.ended,
                 spill=spill,
-                remarks=(*plan.remarks, *remarks_on(happening, outcome, plan, happening.duration - run.last_output)),
+                remarks=(*plan.remarks, *remarks, *collector.remarks()),
             )
         )
 
@@ -107,8 +108,10 @@ def collector_for(plan: Plan) -> Collector:
 
 
 async def ending(stream: AsyncGenerator[Event, None]) -> Result:
-    """Consume a stream for its result."""
+    """Consume a stream for its result; to its very end, or its last step would be left to the event loop."""
+    result = None
     async for event in stream:
         if isinstance(event, Ended):
-            return event.result
-    raise AssertionError("a stream ends with Ended")
+            result = event.result
+    assert result is not None, "a stream ends with Ended"
+    return result

@@ -62,6 +62,11 @@ class Collector:
         out, err = self._streams["stdout"].captured(), self._streams["stderr"].captured()
         return out, err, self._both.captured()
 
+    def remarks(self) -> list[str]:
+        if self._spill is None or not self._spill.problem:
+            return []
+        return [f"The output that is left out could not be written to {self._spill.path}: {self._spill.problem}."]
+
     def close(self) -> Spill | None:
         if self._spill is None:
             return None

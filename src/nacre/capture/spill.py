@@ -5,6 +5,7 @@ A full disk, a missing directory or the cap make it incomplete; they never distu
 
 from __future__ import annotations
 
+import errno
 import os
 
 from nacre.result import Spill
@@ -14,19 +15,25 @@ FREE_FLOOR = 64 * 1024 * 1024
 
 
 class SpillFile:
-    __slots__ = ("_cap", "_fd", "complete", "path", "written")
+    __slots__ = ("_cap", "_fd", "complete", "path", "problem", "written")
 
     def __init__(self, directory: str, name: str, cap: int) -> None:
         self._cap = cap
         self.written = 0
         self.complete = True
+        self.problem = ""
+        """Why it could not be written, in the system's words."""
         self._fd: int | None = None
         self.path = os.path.join(directory, f"{name}-{os.urandom(4).hex()}.log")
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError:
-            self.complete = False
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self.complete = False
+        self.problem = error.strerror or str(error)
 
     def write(self, data: bytes) -> None:
         if self._fd is None:
@@ -38,14 +45,14 @@ class SpillFile:
         try:
             disk = os.fstatvfs(self._fd)
             if disk.f_bavail * disk.f_frsize < FREE_FLOOR + len(data):
-                raise OSError("disk is full")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             view = memoryview(data)
             while view:
                 count = os.write(self._fd, view)
                 self.written += count
                 view = view[count:]
-        except OSError:
-            self.complete = False
+        except OSError as error:
+            self._fail(error)
         if not self.complete:
             self.close()
 

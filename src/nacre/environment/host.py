@@ -21,6 +21,6 @@ def host_environment() -> dict[str, str]:
     seen, decoded = _last
     if data != seen:
         seen = data.copy()
-        decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in seen.items()}
+        decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in seen.items() if name}
         _last = seen, decoded
     return decoded.copy()

@@ -36,7 +36,8 @@ class Closable(Protocol):
 class Client:
     """The host's end of one keeper process."""
 
-    def __init__(self) -> None:
+    def __init__(self, predecessor: Client | None = None) -> None:
+        """OSError: this process lacks something for it."""
         self.identity = _identity()
         self.prefix = int.from_bytes(os.urandom(4), "big") << _COUNTER_BITS
         """The first of the tags that this keeper's runs carry."""
@@ -50,10 +51,17 @@ class Client:
         """The last one, in both forms."""
         self._directory: str | None = None
         self._lock = threading.Lock()
-        self._stderr = system.payload(b"")
-        self.channel, theirs = Channel.pair()
-        with theirs:
-            self.pid = _spawn_keeper(theirs.fileno(), self._stderr)
+        with contextlib.ExitStack() as undo:
+            self._stderr = system.payload(b"")
+            undo.callback(os.close, self._stderr)
+            self.channel, theirs = Channel.pair()
+            undo.callback(self.channel.close)
+            with theirs:
+                self.pid = _spawn_keeper(theirs.fileno(), self._stderr)
+            undo.pop_all()
+        if predecessor is not None and predecessor.identity == self.identity:
+            self._directory = predecessor._directory
+            self._announce_directory()
 
     @property
     def last_tag(self) -> int:
@@ -117,10 +125,14 @@ class Client:
                 import tempfile  # seldom needed, and slow to load
 
                 self._directory = tempfile.mkdtemp(prefix="nacre-")
-                message = b"\0".join((CLEAN, os.fsencode(self._directory)))
-                with contextlib.suppress(ConnectionError):  # a dead keeper cleans nothing up
-                    _insist(self.channel, message)
+                self._announce_directory()
             return self._directory
+
+    def _announce_directory(self) -> None:
+        """For the keeper to remove at the end."""
+        if self._directory is not None:
+            with contextlib.suppress(ConnectionError):  # then the next keeper will
+                _insist(self.channel, b"\0".join((CLEAN, os.fsencode(self._directory))))
 
     def bury(self) -> None:
         """It is dead, or must be: make sure, and leave no zombie."""
@@ -173,8 +185,9 @@ def _spawn_keeper(channel: int, stderr: int) -> int:
         raise KeeperFailed("nacre's keeper needs a Python interpreter, and sys.executable is empty; set it first.")
     program = os.path.join(os.path.dirname(__file__), "__main__.py")
     # a host that has closed its standard streams may have our descriptors among them: move them out of the way
-    sources = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1) for fd in (channel, stderr)]
+    sources: list[int] = []
     try:
+        sources += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1) for fd in (channel, stderr)]
         return os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", program],
@@ -189,8 +202,8 @@ def _spawn_keeper(channel: int, stderr: int) -> int:
             setsigmask=(),
             setsigdef=DEFAULT_SIGNALS,
         )
-    except OSError as error:
-        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {error.strerror}.") from error
+    except (OSError, ValueError) as error:
+        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {error}.") from error
     finally:
         for fd in sources:
             os.close(fd)
@@ -214,7 +227,10 @@ def client() -> Client:
         if _client is None or _client.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
-            _client = Client()
+            try:
+                _client = Client(predecessor=_client)
+            except OSError as error:
+                raise KeeperFailed(f"nacre's keeper could not be started: {error.strerror}.") from error
         return _client
 
 

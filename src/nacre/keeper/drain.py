@@ -14,7 +14,6 @@ _REST = 0.01
 
 def drain(loop: Loop, run: Run) -> None:
     for fd in run.fds:
-        loop.forget(fd)
         _watch(loop, run, fd)
 
 

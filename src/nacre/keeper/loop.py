@@ -48,6 +48,7 @@ class Loop:
         heappush(self._timers, (when, self._count, tag, action))
 
     def watch(self, source: Channel | socket.socket | int, action: Callable[[], None]) -> None:
+        self.forget(source)
         self._selector.register(source, selectors.EVENT_READ, action)
 
     def forget(self, source: Channel | socket.socket | int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+from nacre.keeper.prelude import MARK
 from nacre.keeper.system import LINUX
 
 TYPE_CHECKING = False
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 RLIMIT_LOCKS = 10
 TAG_VARIABLE = "NACRE_RUN"
 """Where there is no /proc, the tag is here."""
-
-PRELUDE_START = "bash -c IFS= read -r"
-"""How every shell of ours looks in a listing, and every fork of it that has not become another program."""
 
 _LOCKS_ROW = b"\nMax file locks"
 _COMMAND_MAX = 200
@@ -83,7 +81,7 @@ def command_line(seen: Seen) -> str:
     else:
         text = " ".join(_ps("-ww", "-o", "command=", "-p", str(seen.pid)))
     text = " ".join((text or seen.command).split())
-    if text.startswith(PRELUDE_START):
+    if text.startswith(f"bash -c {MARK}"):
         return "bash (part of the command)"
     return text if len(text) <= _COMMAND_MAX else text[: _COMMAND_MAX - 1] + "…"
 

@@ -17,10 +17,6 @@ from nacre.keeper.spawn import Shell
 from nacre.keeper.system import LINUX
 from nacre.keeper.wire import ENDED, Channel, Start
 
-TYPE_CHECKING = False  # see wire.py
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 GIVE_UP = 1.0
 """Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
 _LOOK_SOON = 0.01
@@ -32,7 +28,6 @@ EXIT, TIMEOUT, CANCEL = b"exit", b"timeout", b"cancel"
 class Run:
     __slots__ = (
         "adopted",
-        "asked",
         "asleep",
         "began",
         "control",
@@ -74,8 +69,6 @@ class Run:
         """The host has been told."""
         self.kill_at: float | None = None
         """Set while the ladder is climbed."""
-        self.asked: set[int] = set()
-        """Who has been sent TERM."""
         self.adopted: set[int] = set()
         """Processes of this run that have become children of the keeper."""
         self.foreign: set[int] = set()
@@ -131,22 +124,16 @@ class Run:
     # how it is ended
 
     def begin_ending(self, reason: bytes) -> None:
-        """The first rung."""
+        """The first rung. Once: what is started from now on is clean-up, and a second TERM would end that too."""
         members = self.members()
         self.reason = reason
         self.asleep = all(seen.asleep for seen in members.values())
         if self.status is not None:
             self.leftovers = _rows(b"ended", members)
         self.kill_at = time.monotonic() + self.grace
-        self.ask(members)
-
-    def ask(self, pids: Iterable[int]) -> None:
-        """Once each: a second TERM could interrupt the clean-up that the first one began."""
-        for pid in pids:
-            if pid not in self.asked:
-                self.asked.add(pid)
-                send_signal(pid, signal.SIGTERM)
-                send_signal(pid, signal.SIGCONT)  # a stopped process would not hear it
+        for pid in members:
+            send_signal(pid, signal.SIGTERM)
+            send_signal(pid, signal.SIGCONT)  # a stopped process would not hear it
 
     def climb(self, now: float) -> float | None:
         """When to look again; None when there is nothing more to do."""
@@ -155,7 +142,6 @@ class Run:
         if not members and self.status is not None:
             return None
         if now < self.kill_at:
-            self.ask(members)  # what was being forked just then
             return min(now + _LOOK_AGAIN, self.kill_at)
         if now > self.kill_at + GIVE_UP:
             return None
@@ -183,10 +169,10 @@ class Run:
 
 
 def _rows(state: bytes, members: dict[int, Seen]) -> bytes:
-    """For the report, the first fifty."""
+    """For the report."""
     rows = [
         b"\0%b %d %d %b" % (state, seen.pid, seen.pgid, processes.command_line(seen).encode("utf-8", "replace"))
-        for seen in list(members.values())[:50]
+        for seen in members.values()
     ]
     return b"".join(rows)
 

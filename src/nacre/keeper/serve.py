@@ -90,20 +90,18 @@ class Keeper:
         self.loop.watch(host, host_ended)
 
     def hear_host(self) -> None:
+        fds: list[int] = []
         try:
             while (message := self.main.receive()) is not None:
                 data, fds = message
                 verb, _, rest = data.partition(b"\0")
-                try:
-                    if verb == START and fds:
-                        self.start(Start.parse(data), fds)
-                    elif verb == CLEAN:
-                        self.directories.append(rest)
-                except Garbled:
-                    pass  # the run's own channel closes with it, which says it all
-                finally:
-                    for fd in fds:
-                        os.close(fd)
+                if verb == START and fds:
+                    self.start(Start.parse(data), fds)
+                elif verb == CLEAN:
+                    self.directories.append(rest)
+                _close(fds)
+        except Garbled:
+            _close(fds)  # the run's own channel among them, which says it all
         except EOFError:
             self.lose_host()
 
@@ -276,6 +274,11 @@ class Keeper:
             self.loop.forget(fd)
             os.close(fd)
         run.fds.clear()
+
+
+def _close(fds: list[int]) -> None:
+    while fds:
+        os.close(fds.pop())
 
 
 def remove(directory: bytes) -> None:

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 
+from nacre.keeper.prelude import GATE_FD, STATE_FD, TEXT_FD, prelude
 from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE
 from nacre.keeper.system import LINUX
 from nacre.keeper.wire import Start
@@ -20,23 +21,6 @@ TEXT_MAX = 4000
 
 FIRST_FREE_FD = 64
 """The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
-
-_GATE, _TEXT, STATE_FD = 9, 8, 63
-
-# BASH_EXECUTION_STRING is where bash itself keeps the text of `-c`, so the command's shell has no variable it would
-# not have had. A shell may have waited at its gate for a while: `SECONDS` counts from now.
-_READ_SHORT = 'IFS= read -rd "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;SECONDS=0;'
-_READ_LONG = 'IFS= read -r -u 9 BASH_EXECUTION_STRING;IFS= read -rd "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
-_RUN = 'eval -- "$BASH_EXECUTION_STRING"'
-
-# A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
-# trap of its own (after the text), once, and unseen by `set -x`. An empty entry marks the end.
-_TELL = (
-    "{ set +x; } 2>/dev/null;"
-    "if [[ -z ${NACRE_TOLD-} ]];then "
-    'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63;builtin printf "\\0" >&63;fi'
-)
-_RUN_AND_TELL = f"trap '{_TELL}' EXIT;{_RUN};{{ set -- $?; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit $1"
 
 DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP) and s < 32]
 
@@ -72,10 +56,6 @@ class Shell:
                 os.close(fd)
 
 
-def prelude(start: Start) -> str:
-    return (_READ_LONG if start.text is None else _READ_SHORT) + (_RUN_AND_TELL if start.has_state else _RUN)
-
-
 def spawn(
     start: Start, env: dict[bytes, bytes], text: int | None = None, stdin: int | None = None, state: int | None = None
 ) -> Shell:
@@ -95,14 +75,14 @@ def spawn(
             err, err_end = pipe()
             os.set_blocking(err, False)
         gate_end, gate = pipe()
-        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, _GATE)]
-        moves += [(fd, target) for fd, target in ((text, _TEXT), (state, STATE_FD)) if fd is not None]
+        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, GATE_FD)]
+        moves += [(fd, target) for fd, target in ((text, TEXT_FD), (state, STATE_FD)) if fd is not None]
         os.chdir(start.cwd)
         try:
             directory = place(".")
             pid = os.posix_spawn(
                 start.bash,
-                ["bash", "-c", prelude(start)],
+                ["bash", "-c", prelude(long=start.text is None, session=start.has_state)],
                 env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
                 file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
                 setsid=True,

@@ -265,6 +265,9 @@ def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
 
 
 def _read_all(fd: int) -> bytes:
-    with open(fd, "rb", closefd=True) as file:
-        file.seek(0)
-        return file.read()
+    try:
+        with open(fd, "rb") as file:
+            file.seek(0)
+            return file.read()
+    except OSError as error:
+        raise Garbled("large") from error

@@ -1,0 +1,32 @@
+"""The text of `bash -c`: wait at the gate, take the command, run it. Pure.
+
+`BASH_EXECUTION_STRING` is where bash itself keeps the text of `-c`, so the command's shell has no variable it would not
+have had. `LC_ALL=C`, because in a UTF-8 locale `read` loses a byte 1 that follows half a character. `SECONDS=0`,
+because the shell may have waited at its gate for a while.
+"""
+
+from __future__ import annotations
+
+GATE_FD, TEXT_FD, STATE_FD = 9, 8, 63
+"""Open while the command comes in; the last only in a session, and until its end."""
+
+MARK = "IFS= LC_ALL=C read -r"
+"""How every shell of ours looks in a listing, and every fork of it that has not become another program."""
+
+_SHORT = f'{MARK} -d "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;'
+_LONG = f'{MARK} -u 9 BASH_EXECUTION_STRING;{MARK} -d "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
+_RUN = 'SECONDS=0;eval -- "$BASH_EXECUTION_STRING"'
+
+# A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
+# trap of its own (after the text), once, and unseen by `set -x`. An empty entry marks the end.
+_TELL = (
+    "{ set +x; } 2>/dev/null;"
+    "if [[ -z ${NACRE_TOLD-} ]];then "
+    'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63;fi'
+)
+_RUN_AND_TELL = f'trap \'{_TELL}\' EXIT;{_RUN};{{ set -- "$?"; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit "$1"'
+
+
+def prelude(*, long: bool, session: bool) -> str:
+    """`long`: the command is a file of its own, and the gate only says when."""
+    return (_LONG if long else _SHORT) + (_RUN_AND_TELL if session else _RUN)
