@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,6 @@ import pytest
 from nacre import Bash
 from tests.support.census import MARK, strays
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import wait_until
 
 os.environ[MARK] = secrets.token_hex(4)
 
@@ -30,7 +32,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_left_running() -> Iterator[None]:
     yield
-    wait_until(lambda: not strays(), "the end of everything that the test started", within=10)
+    end = time.monotonic() + 10
+    while (left := strays()) and time.monotonic() < end:
+        time.sleep(0.02)
+    for pid in left:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)  # or every later test would fail too
+    assert left == {}
 
 
 @pytest.fixture

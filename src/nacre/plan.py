@@ -153,8 +153,8 @@ def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]
         )
     if asked <= profile.max_timeout:
         return float(asked), ()
-    shown = f" of {asked:g} s" if isinstance(asked, float) or asked < _BEYOND_WORDS else ""
-    remark = f"The timeout{shown} is over the limit and was lowered to {profile.max_timeout:g} s."
+    shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
+    remark = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
     if _LOOKS_LIKE_MILLISECONDS <= asked < _BEYOND_WORDS:
         remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
     return profile.max_timeout, (remark,)

@@ -74,16 +74,32 @@ def command_line(pid: int) -> str:
     return _read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
 
 
-def strays() -> list[str]:
-    """What this test run has started and not ended, but its own keeper."""
+def strays() -> dict[int, str]:
+    """What this test run has started and not ended, by pid, but its own keeper and the shell that it keeps ready."""
     mark = f"{MARK}={os.environ[MARK]}"
     found = [pid for pid in pids() if pid != os.getpid() and mark in _read(f"/proc/{pid}/environ").split("\0")]
-    return [f"{pid} {command_line(pid)}" for pid in found if is_alive(pid) and not _is_own_keeper(pid)]
+    return {
+        pid: command_line(pid) for pid in found if is_alive(pid) and not (_is_own_keeper(pid) or _is_ready_shell(pid))
+    }
+
+
+def ready_shells(keeper: int) -> list[int]:
+    """Shells that a keeper has started ahead of the next command."""
+    return [pid for pid in children(keeper) if is_alive(pid) and _is_ready_shell(pid)]
 
 
 def _is_own_keeper(pid: int) -> bool:
+    return parent_and_session(pid)[0] == os.getpid() and "keeper" in command_line(pid)
+
+
+def _is_ready_shell(pid: int) -> bool:
+    parent, session = parent_and_session(pid)
+    return session == pid and _is_own_keeper(parent) and "BASH_EXECUTION_STRING" in command_line(pid)
+
+
+def parent_and_session(pid: int) -> tuple[int, int]:
     stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return bool(stat) and int(stat[1]) == os.getpid() and "keeper" in command_line(pid)
+    return (int(stat[1]), int(stat[3])) if stat else (0, 0)
 
 
 def _read(path: str) -> str:

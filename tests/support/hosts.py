@@ -8,9 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from textwrap import dedent
 
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.census import is_alive
+from tests.support.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
 
 
 def command(program: str, *arguments: object) -> list[str]:
@@ -27,6 +31,7 @@ def run_host(program: str, *arguments: object, within: float = 60.0, env: Mappin
         text=True,
         timeout=within,
         check=False,
+        cwd=ROOT,
         env={**os.environ, **(env or {})},
     )
     assert (done.returncode, done.stderr) == (0, ""), done
@@ -37,7 +42,7 @@ def run_host(program: str, *arguments: object, within: float = 60.0, env: Mappin
 def started_host(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
     """A program that goes on while the test looks at it; killed at the end, if it still runs."""
     with subprocess.Popen(
-        command(program, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command(program, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as host:
         try:
             yield host
@@ -47,7 +52,5 @@ def started_host(program: str, *arguments: object) -> Iterator[subprocess.Popen[
 
 def kill(pid: int) -> None:
     """SIGKILL, and until it is dead."""
-    from tests.support.census import is_alive
-
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not is_alive(pid), f"the death of {pid}", within=PATIENCE)
+    wait_until(lambda: not is_alive(pid), f"the death of {pid}")

@@ -1,0 +1,313 @@
+"""Ways to call a run off. Each ends the whole tree."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from nacre import Bash, Cancel, Ended, Request, Result, Session, Started, ToolContext, run_sync
+from nacre.result import Cancelled, Exited
+from tests.support.census import fds
+from tests.support.hosts import started_host
+from tests.support.lifeline import Lifeline
+from tests.support.said import said
+from tests.support.waiting import until
+
+STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
+
+
+@pytest.mark.req("K-07", "M-11")
+async def test_cancelling_the_task_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
+    task = asyncio.create_task(bash.run(f"{life.hold} {STUBBORN}"))
+    await life.held()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.ended()
+
+
+@pytest.mark.req("K-07")
+async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline) -> None:
+    await bash.run(f"{life.hold}")
+    before = fds(os.getpid())
+    for moments in range(25):
+        task = asyncio.create_task(bash.run(f"{life.hold} sleep 999"))
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    await life.ended()
+    await until(lambda: fds(os.getpid()) == before, f"as many descriptors as before, {before}")
+
+
+@pytest.mark.req("K-07", "P-010")
+async def test_the_switch_ends_a_run_from_another_thread(bash: Bash, life: Lifeline) -> None:
+    cancel = Cancel()
+    command = f"echo partial; {life.hold} {STUBBORN}"
+
+    def throw() -> None:
+        life.wait_held()
+        cancel.cancel()
+
+    thread = threading.Thread(target=throw)
+    thread.start()
+    result = await bash.run(Request(command), ToolContext(cancel=cancel))
+    thread.join()
+    assert result == Result(
+        command=command,
+        cwd=os.getcwd(),
+        outcome=Cancelled(),
+        out=said("partial\n"),
+        err=result.err,
+        both=result.both,
+        duration=result.duration,
+        pid=result.pid,
+    )
+    assert life.over
+
+
+async def test_one_switch_ends_every_run_that_holds_it_and_no_other(
+    bash: Bash, life: Lifeline, other_life: Lifeline
+) -> None:
+    cancel, spared = Cancel(), Cancel()
+    held = [bash.run(f"{life.hold} sleep 999", ToolContext(cancel=cancel)) for _ in range(5)]
+    runs = asyncio.gather(*held)
+    other = asyncio.create_task(bash.run(f"{other_life.hold} sleep 999", ToolContext(cancel=spared)))
+    await life.held(by=5)
+    await other_life.held()
+    cancel.cancel()
+    assert [result.outcome for result in await runs] == [Cancelled()] * 5
+    assert (life.over, other_life.over, other.done()) == (True, False, False)
+    spared.cancel()
+    assert (await other).outcome == Cancelled()
+
+
+async def test_a_switch_thrown_before_starts_nothing(bash: Bash, tmp_path: Path) -> None:
+    cancel = Cancel()
+    cancel.cancel()
+    result = await bash.run(Request("touch started", cwd=tmp_path), ToolContext(cancel=cancel))
+    assert result == Result(command="touch started", cwd=str(tmp_path), outcome=Cancelled())
+    assert not (tmp_path / "started").exists()
+
+
+async def test_a_switch_thrown_twice_or_too_late_does_nothing_more(bash: Bash) -> None:
+    cancel = Cancel()
+    result = await bash.run("echo done", ToolContext(cancel=cancel))
+    cancel.cancel()
+    cancel.cancel()
+    assert result.outcome == Exited(0)
+
+
+async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_path: Path) -> None:
+    bash, cancel, first_cancel = Bash(max_running=1), Cancel(), Cancel()
+    first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=first_cancel)))
+    await life.held()
+    queued = asyncio.create_task(bash.run(Request("touch started", cwd=tmp_path), ToolContext(cancel=cancel)))
+    await asyncio.sleep(0)
+    cancel.cancel()
+    assert await queued == Result(command="touch started", cwd=str(tmp_path), outcome=Cancelled())
+    assert not first.done()
+    first_cancel.cancel()
+    await first
+    assert (await bash.run("echo next")).stdout == "next\n"
+    assert not (tmp_path / "started").exists()
+
+
+async def test_a_queued_run_can_be_called_off_by_its_task(life: Lifeline, tmp_path: Path) -> None:
+    bash, cancel = Bash(max_running=1), Cancel()
+    first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=cancel)))
+    await life.held()
+    queued = asyncio.create_task(bash.run(Request("touch started", cwd=tmp_path)))
+    await asyncio.sleep(0)
+    queued.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await queued
+    cancel.cancel()
+    await first
+    assert (await bash.run("echo next")).stdout == "next\n"
+    assert not (tmp_path / "started").exists()
+
+
+async def test_an_anyio_scope_ends_the_run(bash: Bash, life: Lifeline) -> None:
+    with anyio.move_on_after(0.5) as scope:
+        await bash.run(f"{life.hold} {STUBBORN}")
+    assert scope.cancelled_caught
+    await life.ended()
+
+
+async def test_a_run_in_an_anyio_scope_that_is_cancelled_already_ends_at_once(bash: Bash) -> None:
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await bash.run("sleep 999")
+    assert scope.cancelled_caught
+
+
+async def test_an_anyio_task_group_ends_its_runs_when_one_fails(bash: Bash, life: Lifeline) -> None:
+    async def fail() -> None:
+        await life.held(by=3)
+        raise RuntimeError("enough")
+
+    async def three_and_a_failure() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(bash.run, f"{life.hold} {STUBBORN}")
+            group.start_soon(fail)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await three_and_a_failure()
+    assert [str(error) for error in caught.value.exceptions] == ["enough"]
+    await life.ended()
+
+
+async def test_asyncio_timeout_ends_the_run(bash: Bash, life: Lifeline) -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(bash.run(f"{life.hold} {STUBBORN}"), 0.5)
+    await life.ended()
+
+
+async def test_leaving_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None:
+    stream = bash.stream(f"{life.hold} echo first; {STUBBORN}")
+    async for event in stream:
+        if not isinstance(event, Started):
+            break
+    assert not life.over
+    await stream.aclose()
+    await life.ended()
+
+
+async def test_forgetting_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None:
+    async for event in bash.stream(f"{life.hold} echo first; {STUBBORN}"):
+        if not isinstance(event, Started):
+            break
+    await life.ended()
+
+
+async def test_leaving_a_sessions_stream_ends_the_run_before_the_next_one_starts(life: Lifeline) -> None:
+    session = Session()
+    async with contextlib.aclosing(session.stream(f"{life.hold} echo first; sleep 999")) as stream:
+        async for event in stream:
+            if not isinstance(event, Started):
+                break
+    assert (await session.run("echo next")).stdout == "next\n"
+    await life.ended()
+
+
+async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_closed_pipe(
+    bash: Bash, life: Lifeline, tmp_path: Path
+) -> None:
+    cleanup = "trap 'head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; echo cleaned >f; exit 3' TERM"
+    task = asyncio.create_task(bash.run(Request(f"{cleanup}; {life.hold} sleep 999", cwd=tmp_path)))
+    await life.held()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.ended()
+    assert (tmp_path / "f").read_text() == "cleaned\n"
+
+
+async def test_a_child_whose_shell_dies_first_has_time_to_clean_up_too(
+    bash: Bash, life: Lifeline, tmp_path: Path
+) -> None:
+    cancel = Cancel()
+    child = f"trap 'sleep 0.3; echo cleaned >f; exit' TERM; {life.hold} while :; do sleep 0.05; done"
+    request = Request(f"bash -c {shlex.quote(child)} & wait", cwd=tmp_path)
+    task = asyncio.create_task(bash.run(request, ToolContext(cancel=cancel)))
+    await life.held()
+    cancel.cancel()
+    result = await task
+    assert (result.outcome, life.over) == (Cancelled(), True)
+    assert (tmp_path / "f").read_text() == "cleaned\n"
+
+
+async def test_what_a_run_prints_after_the_switch_was_thrown_is_kept(bash: Bash, life: Lifeline) -> None:
+    cancel = Cancel()
+    command = f"trap 'echo bye; exit 3' TERM; echo hello; {life.hold} sleep 999"
+    task = asyncio.create_task(bash.run(command, ToolContext(cancel=cancel)))
+    await life.held()
+    cancel.cancel()
+    result = await task
+    assert (result.outcome, result.stdout) == (Cancelled(), "hello\nbye\n")
+
+
+@pytest.mark.req("K-07", "M-11")
+def test_a_host_that_is_killed_takes_the_whole_tree_with_it(life: Lifeline) -> None:
+    with started_host("import nacre, sys; nacre.run_sync(sys.argv[1])", f"{life.hold} {STUBBORN}") as host:
+        life.wait_held()
+        host.kill()
+        host.wait()
+        life.wait_over()
+
+
+def test_a_host_that_is_killed_while_twenty_run_takes_them_all_with_it(life: Lifeline) -> None:
+    program = """
+        import asyncio, nacre, sys
+        async def main():
+            await asyncio.gather(*(nacre.run(sys.argv[1]) for _ in range(20)))
+        asyncio.run(main())
+    """
+    with started_host(program, f"{life.hold} {STUBBORN}") as host:
+        life.wait_held(by=20)
+        host.kill()
+        host.wait()
+        life.wait_over()
+
+
+def test_a_host_that_is_killed_in_a_flood_takes_the_flood_with_it(life: Lifeline) -> None:
+    program = """
+        import asyncio, nacre, sys
+        async def main():
+            await asyncio.gather(*(nacre.run(sys.argv[1]) for _ in range(8)))
+        asyncio.run(main())
+    """
+    flood = "trap '' TERM PIPE; while :; do printf '%65536s' x; printf '%65536s' x >&2; done 2>/dev/null"
+    with started_host(program, f"{life.hold} {flood}") as host:
+        life.wait_held(by=8)
+        host.kill()
+        host.wait()
+        life.wait_over()
+
+
+def test_a_synchronous_run_is_ended_by_its_switch(life: Lifeline) -> None:
+    cancel = Cancel()
+
+    def throw() -> None:
+        life.wait_held()
+        cancel.cancel()
+
+    thread = threading.Thread(target=throw)
+    thread.start()
+    result = run_sync(f"{life.hold} sleep 999", cancel=cancel)
+    thread.join()
+    assert (result.outcome, life.over) == (Cancelled(), True)
+
+
+async def test_a_stream_that_is_cancelled_by_its_switch_still_ends_with_its_result(bash: Bash, life: Lifeline) -> None:
+    cancel = Cancel()
+    events = []
+    async for event in bash.stream(f"{life.hold} sleep 999", ToolContext(cancel=cancel)):
+        events.append(event)
+        if isinstance(event, Started):
+            await life.held()
+            cancel.cancel()
+    assert [type(event) for event in events] == [Started, Ended]
+    assert isinstance(events[-1], Ended)
+    assert events[-1].result.outcome == Cancelled()
+
+
+def test_the_switch_calls_each_callback_once() -> None:
+    cancel, called = Cancel(), []
+    cancel.on_cancel(lambda: called.append("first"))
+    cancel.on_cancel(lambda: called.append("forgotten"))()
+    assert (cancel.cancelled, repr(cancel)) == (False, "<Cancel ready>")
+    cancel.cancel()
+    cancel.cancel()
+    cancel.on_cancel(lambda: called.append("late"))
+    assert (called, cancel.cancelled, repr(cancel)) == (["first", "late"], True, "<Cancel thrown>")

@@ -1,0 +1,182 @@
+"""What a command leaves running when its shell has exited."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Chunk, Ended, Request, Result
+from nacre.result import Exited, Process
+from tests.support.census import is_alive
+from tests.support.hosts import run_host, started_host
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.said import said
+
+
+def end(*leftovers: Process) -> None:
+    for process in leftovers:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+async def test_a_command_returns_when_its_shell_exits_and_names_what_still_runs(bash: Bash) -> None:
+    result = await asyncio.wait_for(bash.run("sleep 60 & echo $!; echo done"), 10)
+    sleeper = int(result.stdout.split()[0])
+    assert result == Result(
+        command="sleep 60 & echo $!; echo done",
+        cwd=os.getcwd(),
+        outcome=Exited(0),
+        out=said(f"{sleeper}\ndone\n"),
+        both=said(f"{sleeper}\ndone\n"),
+        duration=result.duration,
+        pid=result.pid,
+        running=(Process(sleeper, result.pid or 0, "sleep 60"),),
+        remarks=(f"1 process left running: {sleeper} (sleep 60).",),
+    )
+    end(*result.running)
+
+
+async def test_a_leftover_is_kept_alive_after_the_run(bash: Bash, life: Lifeline) -> None:
+    result = await bash.run(f"{life.hold} sleep 60 & echo done")
+    await bash.run("true")
+    assert (result.stdout, life.over) == ("done\n", False)
+    end(*result.running)
+    await life.ended()
+
+
+async def test_a_leftover_that_floods_the_output_does_not_hold_the_command_back(bash: Bash) -> None:
+    seen, last = b"", None
+    async for event in bash.stream("yes >/dev/stdout & sleep 1; echo done"):
+        if isinstance(event, Chunk):
+            seen = seen[-5:] + event.data if b"done\n" not in seen else b"done\n"
+        elif isinstance(event, Ended):
+            last = event.result
+    assert last is not None
+    assert (last.outcome, [process.command for process in last.running]) == (Exited(0), ["yes"])
+    assert b"done\n" in seen
+    end(*last.running)
+
+
+async def test_wait_in_a_command_really_waits(bash: Bash) -> None:
+    result = await bash.run("sleep 1 & wait; echo waited")
+    assert (result.outcome, result.stdout, result.running) == (Exited(0), "waited\n", ())
+    assert result.duration >= 1
+
+
+@pytest.mark.parametrize("ending", ["", "trap '' TERM;"], ids=["polite", "ignores-term"])
+async def test_leftovers_can_be_ended_at_once(bash: Bash, life: Lifeline, ending: str) -> None:
+    command = f"{life.hold} ({ending} sleep 60; sleep 60) & setsid sleep 60 & echo done"
+    result = await bash.run(Request(command, leftovers="end"))
+    assert result == Result(
+        command=command,
+        cwd=os.getcwd(),
+        outcome=Exited(0),
+        out=said("done\n"),
+        both=said("done\n"),
+        duration=result.duration,
+        pid=result.pid,
+        ended=result.ended,
+        remarks=result.remarks,
+    )
+    assert len(result.ended) >= 2
+    assert life.over
+
+
+async def test_the_result_names_the_leftovers_that_were_ended(bash: Bash) -> None:
+    result = await bash.run(Request("sleep 60 & echo $!", leftovers="end"))
+    sleeper = int(result.stdout)
+    assert result.ended == (Process(sleeper, result.pid or 0, "sleep 60"),)
+    assert result.remarks == (f"1 process left running and ended: {sleeper} (sleep 60).",)
+
+
+async def test_the_exit_code_is_the_shells_own_when_leftovers_are_ended(bash: Bash) -> None:
+    result = await bash.run(Request("sleep 60 & exit 7", leftovers="end"))
+    assert (result.outcome, result.running) == (Exited(7), ())
+
+
+@pytest.mark.parametrize("stream", ["", " >&2"], ids=["stdout", "stderr"])
+async def test_a_leftover_that_prints_later_neither_blocks_nor_dies_of_a_closed_pipe(
+    bash: Bash, life: Lifeline, gate: Gate, tmp_path: Path, stream: str
+) -> None:
+    printer = f"({gate.wait}; head -c 8000000 /dev/zero{stream} && echo drained >drained) &"
+    result = await bash.run(Request(f"{life.hold} {printer} echo done", cwd=tmp_path))
+    assert (result.outcome, result.output) == (Exited(0), "done\n")
+    gate.open()
+    await life.ended()
+    assert (tmp_path / "drained").read_text() == "drained\n"
+
+
+async def test_other_commands_run_while_a_leftover_floods(bash: Bash) -> None:
+    flood = await bash.run("yes & yes >&2 & echo done")
+    later = [await bash.run("echo later") for _ in range(20)]
+    assert [(run.outcome, run.output) for run in later] == [(Exited(0), "later\n")] * 20
+    end(*flood.running)
+
+
+async def test_a_leftover_that_has_become_a_daemon_is_named(bash: Bash, life: Lifeline) -> None:
+    result = await bash.run(f"{life.hold} (setsid sleep 60 &); echo done")
+    (daemon,) = result.running
+    assert daemon.command in ("setsid sleep 60", "sleep 60")
+    end(*result.running)
+    await life.ended()
+
+
+async def test_every_leftover_is_named_however_many_there_are(bash: Bash) -> None:
+    result = await bash.run("for i in {1..70}; do sleep 60 & echo $!; done")
+    assert sorted(process.pid for process in result.running) == sorted(map(int, result.stdout.split()))
+    assert result.remarks[0].startswith("70 processes left running: ")
+    end(*result.running)
+
+
+async def test_a_subshell_left_running_is_not_named_by_what_nacre_hands_to_bash(bash: Bash, life: Lifeline) -> None:
+    result = await bash.run(f"{life.hold} (sleep 60; true) & echo done")
+    names = [process.command for process in result.running]
+    assert not [name for name in names if "BASH_EXECUTION_STRING" in name]
+    end(*result.running)
+    await life.ended()
+
+
+HOST = """
+    import sys, nacre
+    result = nacre.run_sync(sys.argv[1])
+    print([process.pid for process in result.running], flush=True)
+    {end}
+"""
+
+LEFTOVERS = {
+    "sleeper": "sleep 60 &",
+    "ignores-term": "(trap '' TERM; sleep 60; sleep 60) &",
+    "flood-that-ignores-all-it-can": "(trap '' TERM PIPE; while :; do printf '%65536s' x; done 2>/dev/null) &",
+    "session-of-its-own": "setsid sleep 60 &",
+}
+
+
+@pytest.mark.parametrize("leftover", LEFTOVERS.values(), ids=LEFTOVERS)
+def test_leftovers_end_with_their_host(life: Lifeline, leftover: str) -> None:
+    run_host(HOST.format(end=""), f"{life.hold} {leftover} echo done")
+    life.wait_over()
+
+
+@pytest.mark.parametrize("leftover", LEFTOVERS.values(), ids=LEFTOVERS)
+def test_leftovers_end_with_a_host_that_is_killed(life: Lifeline, leftover: str) -> None:
+    with started_host(HOST.format(end="input()"), f"{life.hold} {leftover} echo done") as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() != "[]\n"
+        assert not life.over
+        host.kill()
+        host.wait()
+        life.wait_over()
+
+
+async def test_ending_one_runs_leftovers_leaves_those_of_another_alone(
+    bash: Bash, life: Lifeline, other_life: Lifeline
+) -> None:
+    kept = await bash.run(f"{other_life.hold} sleep 60 & echo kept")
+    await bash.run(Request(f"{life.hold} sleep 60 & echo ended", leftovers="end"))
+    assert (life.over, other_life.over) == (True, False)
+    assert all(is_alive(process.pid) for process in kept.running)
+    end(*kept.running)
+    await other_life.ended()

@@ -1,0 +1,131 @@
+"""The keeper may start a shell ahead of the next command. Nothing of that may show."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, ToolContext
+from nacre.result import Exited, Signalled, TimedOut
+from tests.support.census import is_alive, ready_shells
+from tests.support.hosts import kill, run_host
+from tests.support.waiting import wait_until
+
+
+async def test_a_directory_that_was_replaced_is_the_new_one(bash: Bash, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    for name in "abc":
+        place.mkdir()
+        (place / name).touch()
+        assert (await bash.run(Request("ls; pwd", cwd=place))).output == f"{name}\n{place}\n"
+        place.rename(tmp_path / f"old-{name}")
+
+
+async def test_a_link_that_was_turned_leads_to_the_new_directory(bash: Bash, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        link.symlink_to(name)
+        assert (await bash.run(Request("pwd -P", cwd=link))).output == f"{tmp_path / name}\n"
+        link.unlink()
+
+
+async def test_a_directory_that_was_removed_and_made_again_is_no_trap(bash: Bash, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    for _ in range(5):
+        place.mkdir()
+        result = await bash.run(Request("touch file && ls && pwd -P", cwd=place))
+        assert (result.outcome, result.output) == (Exited(0), f"file\n{place}\n")
+        shutil.rmtree(place)
+
+
+async def test_the_environment_is_that_of_the_moment(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = []
+    for value in "1223":
+        monkeypatch.setenv("OF_THE_MOMENT", value)
+        said.append((await bash.run("echo $OF_THE_MOMENT")).output)
+    monkeypatch.delenv("OF_THE_MOMENT")
+    said.append((await bash.run("echo ${OF_THE_MOMENT-none}")).output)
+    assert said == ["1\n", "2\n", "2\n", "3\n", "none\n"]
+
+
+async def test_what_one_call_was_given_never_reaches_another(bash: Bash) -> None:
+    await bash.run(Request("true", env={"ONCE": "1"}))
+    plain = [await bash.run("echo ${ONCE-none}") for _ in range(3)]
+    await bash.run(Request("true", stdin="given"))
+    after_stdin = await bash.run("cat; echo end")
+    await bash.run(Request("true", merge=True))
+    after_merge = await bash.run("echo out; echo err >&2")
+    assert [result.output for result in plain] == ["none\n"] * 3
+    assert (after_stdin.output, after_merge.stdout, after_merge.stderr) == ("end\n", "out\n", "err\n")
+
+
+async def test_each_command_has_a_shell_of_its_own(bash: Bash) -> None:
+    results = [await bash.run("echo $$; x=${x-0}; ((x++)); echo $x $SECONDS $BASH_SUBSHELL") for _ in range(5)]
+    assert [result.output for result in results] == [f"{result.pid}\n1 0 0\n" for result in results]
+    assert len({result.pid for result in results}) == 5
+
+
+async def test_time_counts_from_the_command_not_from_its_shell(bash: Bash) -> None:
+    await bash.run("true")
+    await bash.run("sleep 1")
+    result = await bash.run(Request("sleep 999", timeout=0.5))
+    assert result.outcome == TimedOut(0.5)
+    assert 0.4 < result.duration < 30
+
+
+async def test_a_command_that_kills_every_child_of_its_parent_harms_only_itself(bash: Bash) -> None:
+    for _ in range(20):
+        suicide = await bash.run("pkill -9 -P $PPID; echo not here")
+        assert suicide.outcome == Signalled(9)
+        result = await bash.run("echo alive")
+        assert (result.outcome, result.output) == (Exited(0), "alive\n")
+
+
+async def test_a_ready_shell_that_is_killed_is_not_missed(bash: Bash) -> None:
+    keeper = int((await bash.run("echo $PPID")).stdout)
+    for i in range(20):
+        for shell in ready_shells(keeper):
+            kill(shell)
+        result = await bash.run(f"echo {i}")
+        assert (result.outcome, result.output) == (Exited(0), f"{i}\n")
+
+
+async def test_a_ready_shell_ends_with_a_killed_keeper(bash: Bash) -> None:
+    keeper = int((await bash.run("echo $PPID")).stdout)
+    shells = ready_shells(keeper)
+    kill(keeper)
+    wait_until(lambda: not any(map(is_alive, shells)), "the end of the ready shells")
+
+
+def test_a_ready_shell_ends_with_its_host() -> None:
+    program = """
+        import os, nacre
+        from tests.support.census import children
+        keeper = int(nacre.run_sync("echo $PPID").stdout)
+        print(*children(keeper))
+    """
+    shells = [int(pid) for pid in run_host(program).split()]
+    wait_until(lambda: not any(map(is_alive, shells)), "the end of the ready shells")
+
+
+async def test_a_leftover_is_not_mistaken_for_a_ready_shell(bash: Bash) -> None:
+    result = await bash.run("(sleep 60; true) & sleep 60 & echo done")
+    later = [await bash.run("echo later") for _ in range(3)]
+    assert [run.running for run in later] == [()] * 3
+    assert len(result.running) == 3
+    for process in result.running:
+        os.kill(process.pid, 9)
+
+
+@pytest.mark.req("P-010")
+async def test_conversations_that_take_turns_stay_apart(bash: Bash, tmp_path: Path) -> None:
+    contexts = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        contexts.append(ToolContext(working_dir=tmp_path / name))
+    said = [(await bash.run("pwd", ctx)).output for _ in range(4) for ctx in contexts]
+    assert said == [f"{tmp_path}/one\n", f"{tmp_path}/two\n"] * 4

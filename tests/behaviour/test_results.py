@@ -1,0 +1,347 @@
+"""Each odd command has its own correct result, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Chunk, CommandFailed, Limits, Request, Result, ToolContext
+from nacre.result import Exited, NotStarted, Spill
+from tests.support.said import said
+
+MIB = 1024 * 1024
+
+
+def plainly(text: str, cwd: Path) -> tuple[int, bytes, bytes]:
+    """What bash itself makes of it."""
+    done = subprocess.run(["bash", "-c", text], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd)
+    return done.returncode, done.stdout, done.stderr
+
+
+def parts(result: Result) -> tuple[int | None, bytes, bytes]:
+    return result.exit_code, result.out.head + result.out.tail, result.err.head + result.err.tail
+
+
+SAME_AS_BASH = {
+    "exit-code": "exit 42",
+    "exit-code-over-255": "exit 300",
+    "exec": "exec true",
+    "exec-failing": "exec false",
+    "exec-missing": "exec /no/such/program",
+    "set-e": "set -e; false; echo not here",
+    "set-u": "set -u; echo $nothing; echo not here",
+    "pipefail": "set -o pipefail; false | true",
+    "false-in-a-pipe": "false | tail -1",
+    "missing-command": "no-such-command-at-all; echo $?",
+    "endless-here-document": "cat <<E\none\ntwo",
+    "here-document": "cat <<E\n$((1 + 1))\nE\necho after",
+    "last-status": "false; echo $?; (exit 3)",
+    "name-and-options": 'echo "$0 $# $-"',
+    "line-numbers": "echo $LINENO\necho $LINENO\nno-such-command",
+    "its-own-text": 'echo "$BASH_EXECUTION_STRING" | wc -c',
+    "functions": "f() { echo in f; return 4; }; f",
+    "aliases": "shopt -s expand_aliases\nalias hi='echo hi'\nhi",
+    "exit-trap": "trap 'echo bye' EXIT; echo hello; exit 5",
+    "err-trap": "trap 'echo failed' ERR; false; true",
+    "return-outside": "return 3; echo after",
+    "comment-only": "# nothing",
+    "no-descriptors-of-ours": "echo /dev/fd/*; ls /proc/self/fd 2>/dev/null | wc -l",
+    "arrays": "a=(1 '2 3' 4); printf '<%s>' \"${a[@]}\"",
+    "process-substitution": "cat <(echo one) <(echo two)",
+    "coprocess": 'coproc cat; echo hi >&"${COPROC[1]}"; read -r x <&"${COPROC[0]}"; echo "$x"; kill $!; wait',
+    "both-streams": "echo out; echo err >&2; exit 1",
+    "binary": r"printf '\xff\xfe\x00\x80'",
+    "carriage-returns": r"printf 'a\rb\r\n'",
+    "history-sign": 'echo "wow!"',
+    "tilde-and-globs": "echo ~ /etc/pass*",
+    "redirections": "{ echo a; echo b >&2; } 2>&1 | sort; cat </dev/null",
+    "background-and-wait": "(exit 3) & wait $!; echo $?",
+    "stdin-is-empty": "cat; read x; echo $?",
+    "starts-with-blank-lines": "\n\n  echo after\n\n",
+    "ends-with-backslash": "echo a\\",
+    "subshell-level": "echo $BASH_SUBSHELL $SHLVL | wc -w",
+    "umask-and-directory": "pwd; umask",
+}
+
+
+@pytest.mark.req("P-001", "P-006", "M-04")
+@pytest.mark.parametrize("text", SAME_AS_BASH.values(), ids=SAME_AS_BASH)
+async def test_a_command_does_what_it_does_in_bash(bash: Bash, tmp_path: Path, text: str) -> None:
+    result = await bash.run(Request(text, cwd=tmp_path))
+    assert parts(result) == plainly(text, tmp_path)
+    assert (result.spill, result.running, result.remarks) == (None, (), ())
+
+
+BROKEN = {
+    "quotes": "echo before\necho 'never closed",
+    "braces": "echo before\n{ echo inside",
+    "fi": "echo before\nif true; then echo x",
+    "parenthesis": "echo before\n)",
+    "operator": "echo before\n&& echo after",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+async def test_lines_before_a_syntax_error_run_and_the_code_is_that_of_bash(
+    bash: Bash, tmp_path: Path, text: str
+) -> None:
+    result = await bash.run(Request(text, cwd=tmp_path))
+    code, out, err = plainly(text, tmp_path)
+    assert parts(result)[:2] == (code, out)
+    assert "syntax error" in result.stderr or "unexpected" in result.stderr, (result.stderr, err)
+
+
+@pytest.mark.parametrize("text", ["-x", "--version", "--", "-e 'echo hi'"])
+async def test_a_command_may_begin_with_a_dash(bash: Bash, tmp_path: Path, text: str) -> None:
+    done = subprocess.run(["bash", "-c", "--", text], capture_output=True, check=False, cwd=tmp_path)
+    result = await bash.run(Request(text, cwd=tmp_path))
+    assert parts(result) == (done.returncode, done.stdout, done.stderr)
+
+
+async def test_a_result_is_whole(bash: Bash, tmp_path: Path) -> None:
+    result = await bash.run(Request("echo out; exit 3", cwd=tmp_path))
+    assert result == Result(
+        command="echo out; exit 3",
+        cwd=str(tmp_path),
+        outcome=Exited(3),
+        out=said("out\n"),
+        both=said("out\n"),
+        duration=result.duration,
+        pid=result.pid,
+    )
+    assert result.duration > 0
+    assert isinstance(result.pid, int)
+
+
+@pytest.mark.req("M-02")
+async def test_a_result_as_plain_data_survives_json(bash: Bash, tmp_path: Path) -> None:
+    result = await bash.run(Request("echo out; echo err >&2; exit 3", cwd=tmp_path))
+    data = result.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert data == {
+        "command": "echo out; echo err >&2; exit 3",
+        "cwd": str(tmp_path),
+        "outcome": {"kind": "exited", "code": 3},
+        "ok": False,
+        "exit_code": 3,
+        "timed_out": False,
+        "stdout": "out\n",
+        "stderr": "err\n",
+        "output": data["output"],
+        "duration": round(result.duration, 6),
+        "pid": result.pid,
+        "bytes": {
+            "stdout": {"seen": 4, "dropped": 0},
+            "stderr": {"seen": 4, "dropped": 0},
+            "output": {"seen": 8, "dropped": 0},
+        },
+        "running": [],
+        "ended": [],
+        "spill": None,
+        "enforced": [],
+        "remarks": [],
+    }
+    assert sorted(data["output"].split()) == ["err", "out"]
+
+
+@pytest.mark.req("K-06")
+async def test_check_gives_a_success_back_and_raises_a_failure(bash: Bash) -> None:
+    good = await bash.run("true")
+    assert good.check() is good
+    bad = await bash.run("echo reason >&2; exit 42")
+    with pytest.raises(CommandFailed) as caught:
+        bad.check()
+    assert (caught.value.exit_code, caught.value.result, str(caught.value)) == (42, bad, "exit 42: reason")
+
+
+@pytest.mark.req("M-04")
+async def test_both_streams_are_told_apart_and_together(bash: Bash) -> None:
+    result = await bash.run("echo out; echo err >&2")
+    assert (result.stdout, result.stderr) == ("out\n", "err\n")
+    assert sorted(result.output.splitlines()) == ["err", "out"]
+
+
+async def test_devices_for_the_standard_streams_work(bash: Bash) -> None:
+    result = await bash.run("echo x > /dev/stdout; echo y | tee /dev/stderr; echo z > /dev/stderr")
+    assert (result.outcome, result.stdout, result.stderr) == (Exited(0), "x\ny\n", "y\nz\n")
+
+
+@pytest.mark.req("Y-03", "P-001")
+async def test_merged_streams_come_in_exact_order(bash: Bash) -> None:
+    text = "for i in {1..200}; do echo o$i; echo e$i >&2; done"
+    result = await bash.run(Request(text, merge=True))
+    expected = "".join(f"o{i}\ne{i}\n" for i in range(1, 201))
+    assert (result.stdout, result.stderr, result.output) == (expected, "", expected)
+
+
+@pytest.mark.parametrize("size", [3999, 4000, 4001, 65_536, 200_000, 1_000_000])
+async def test_a_command_text_may_be_of_any_length(bash: Bash, size: int) -> None:
+    frame = "printf %s '' | wc -c"
+    payload = "x" * (size - len(frame))
+    text = f"printf %s '{payload}' | wc -c"
+    assert len(text) == size
+    result = await bash.run(text)
+    assert (result.outcome, result.output.strip()) == (Exited(0), str(len(payload)))
+
+
+async def test_a_line_of_ten_megabytes_arrives_whole(bash: Bash) -> None:
+    text = f"head -c {10 * MIB} /dev/zero | tr '\\0' x"
+    result = await bash.run(text, ToolContext(limits=Limits(output=16 * MIB)))
+    assert result.outcome == Exited(0)
+    assert result.stdout == "x" * 10 * MIB
+    assert (result.seen, result.dropped, result.spill) == (10 * MIB, 0, None)
+
+
+async def test_a_line_of_ten_megabytes_is_kept_on_disk_when_memory_may_not_hold_it(bash: Bash, tmp_path: Path) -> None:
+    text = f"head -c {10 * MIB} /dev/zero | tr '\\0' x"
+    result = await bash.run(text, ToolContext(output_dir=tmp_path))
+    assert result.spill is not None
+    assert result.spill == Spill(result.spill.path, 10 * MIB, complete=True)
+    assert Path(result.spill.path).read_bytes() == b"x" * 10 * MIB
+    assert result.seen - result.dropped == len(result.both.head + result.both.tail)
+
+
+@pytest.mark.req("P-001")
+async def test_the_text_of_a_long_output_says_how_much_is_left_out(bash: Bash) -> None:
+    result = await bash.run("seq 1 1000", ToolContext(limits=Limits(output=20, spill=0)))
+    assert (result.seen, result.dropped, result.spill) == (3893, 3873, None)
+    assert result.output == "1\n2\n3\n4\n5\n[3,873 bytes left out]\n\n999\n1000\n"
+
+
+async def test_invalid_utf8_is_replaced_in_text_and_kept_in_bytes(bash: Bash) -> None:
+    result = await bash.run(r"printf '\xff\xfe'; printf '\xe2\x82' >&2")
+    assert (result.out, result.err) == (said(b"\xff\xfe"), said(b"\xe2\x82"))
+    assert (result.stdout, result.stderr) == ("\ufffd\ufffd", "\ufffd")
+
+
+async def test_a_character_split_over_two_writes_stays_one_even_with_stderr_in_between(
+    bash: Bash, tmp_path: Path
+) -> None:
+    script = tmp_path / "write"
+    os.mkfifo(tmp_path / "seen")
+    script.write_text(f"printf 'a\\xe2\\x82'; echo between >&2; read -r _ <{tmp_path}/seen; printf '\\xacb'")
+    events: list[Chunk] = []
+    async for event in bash.stream(f". {script}"):
+        if isinstance(event, Chunk):
+            events.append(event)
+            if event.stream == "stderr":
+                (tmp_path / "seen").write_text("go\n")
+    out = [chunk.text for chunk in events if chunk.stream == "stdout"]
+    assert "".join(out) == "a€b"
+    assert not [text for text in out if "\ufffd" in text]
+    assert [chunk.text for chunk in events if chunk.stream == "stderr"] == ["between\n"]
+
+
+async def test_a_split_character_is_whole_in_the_merged_text_too(bash: Bash) -> None:
+    result = await bash.run(r"printf '\xe2\x82'; echo between >&2; printf '\xac'")
+    assert (result.stdout, result.stderr) == ("€", "between\n")
+    assert "€" in result.output
+
+
+@pytest.mark.parametrize("stdin", ["hello\n", b"\x00\xff\n", "", "naïve €", "x" * 5_000_000])
+async def test_stdin_reaches_the_command_byte_for_byte(bash: Bash, stdin: str | bytes, tmp_path: Path) -> None:
+    result = await bash.run(Request("cat >copy; cat", cwd=tmp_path, stdin=stdin))
+    assert (result.outcome, result.output) == (Exited(0), "")
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    assert (tmp_path / "copy").read_bytes() == data
+
+
+async def test_five_megabytes_of_stdin_come_back(bash: Bash) -> None:
+    stdin = "".join(f"{i:09}\n" for i in range(500_000))
+    result = await bash.run(Request("cat", stdin=stdin), ToolContext(limits=Limits(output=8 * MIB)))
+    assert (result.outcome, result.stdout == stdin, result.seen) == (Exited(0), True, 5_000_000)
+
+
+async def test_a_command_that_does_not_read_its_stdin_ends_all_the_same(bash: Bash) -> None:
+    result = await bash.run(Request("echo done", stdin="x" * 5_000_000))
+    assert (result.outcome, result.output) == (Exited(0), "done\n")
+
+
+@pytest.mark.req("P-004")
+async def test_there_is_no_terminal(bash: Bash) -> None:
+    result = await bash.run("[ -t 0 ] || [ -t 1 ] || [ -t 2 ] || echo none; (: </dev/tty) 2>/dev/null || echo no tty")
+    assert result.stdout == "none\nno tty\n"
+
+
+async def test_a_command_is_the_leader_of_its_own_session_and_group(bash: Bash) -> None:
+    result = await bash.run("read -r pid _ _ _ pgid sid _ </proc/$$/stat; echo $((pid == $$)) $pgid $sid")
+    assert result.stdout == f"1 {result.pid} {result.pid}\n"
+
+
+@pytest.mark.req("Y-01")
+async def test_cd_and_variables_do_not_leak_into_the_next_call(bash: Bash, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    await bash.run(Request("cd below; export LEAK=1; umask 0", cwd=tmp_path))
+    result = await bash.run(Request("pwd; echo ${LEAK-none}; umask", cwd=tmp_path))
+    assert result.stdout.split() == [str(tmp_path), "none", f"{current_umask():04o}"]
+
+
+def current_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@pytest.mark.req("K-02", "M-01")
+async def test_the_callers_environment_is_laid_over_what_is_inherited(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INHERITED", "theirs")
+    monkeypatch.setenv("OVERRIDDEN", "theirs")
+    text = 'echo "$INHERITED $OVERRIDDEN $NEW"'
+    result = await bash.run(Request(text, env={"OVERRIDDEN": "ours", "NEW": "a b\nc=ü"}))
+    assert result.stdout == "theirs ours a b\nc=ü\n"
+
+
+@pytest.mark.req("K-02")
+async def test_clear_env_inherits_nothing(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INHERITED", "theirs")
+    result = await bash.run(
+        Request('echo "${INHERITED-none} $GIVEN"; ls / >/dev/null', env={"GIVEN": "1"}, clear_env=True)
+    )
+    assert (result.outcome, result.output) == (Exited(0), "none 1\n")
+
+
+async def test_an_environment_of_many_kilobytes_arrives(bash: Bash) -> None:
+    env = {f"BULK_{i}": "x" * 1000 for i in range(300)}
+    result = await bash.run(Request("env | grep -c ^BULK_; echo ${#BULK_299}", env=env))
+    assert result.output == "300\n1000\n"
+
+
+@pytest.mark.req("P-006")
+async def test_an_environment_too_large_for_the_system_is_told_apart_from_a_failed_command(
+    bash: Bash, tmp_path: Path
+) -> None:
+    result = await bash.run(Request("true", cwd=tmp_path, env={"HUGE": "x" * 4_000_000}))
+    assert result == Result(
+        command="true",
+        cwd=str(tmp_path),
+        outcome=NotStarted(
+            "Argument list too long",
+            "The environment or the command is too large for this system; pass less in `env`.",
+        ),
+    )
+    assert (result.exit_code, result.ok, result.summary) == (None, False, "could not start: Argument list too long")
+    assert (await bash.run("echo next")).stdout == "next\n"
+
+
+@pytest.mark.req("P-010")
+async def test_one_instance_serves_conversations_in_different_directories(bash: Bash, tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("one", "two", "three")]
+    for place in places:
+        place.mkdir()
+    results = [await bash.run("pwd", ToolContext(working_dir=place)) for place in places]
+    assert [result.stdout for result in results] == [f"{place}\n" for place in places]
+    assert [result.cwd for result in results] == [str(place) for place in places]
+
+
+async def test_a_directory_with_an_odd_name_is_no_problem(bash: Bash, tmp_path: Path) -> None:
+    place = tmp_path / "a b\n'c' \udcff ü"
+    place.mkdir()
+    result = await bash.run(Request("pwd; touch here", cwd=place))
+    assert result.out == said(os.fsencode(place) + b"\n")
+    assert (place / "here").exists()

@@ -1,0 +1,219 @@
+"""Signals that commands send: to themselves, to the keeper, to whatever bears a word."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
+from nacre.result import Ended, Exited, Lost, Signalled
+from tests.support.census import children, is_alive, state
+from tests.support.hosts import kill, run_host
+from tests.support.lifeline import Lifeline
+from tests.support.said import said
+from tests.support.waiting import until, until_steady, wait_until
+
+KILLED = Lost("nacre's keeper process was killed")
+STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
+
+
+async def keeper_of(bash: Bash) -> int:
+    return int((await bash.run("echo $PPID")).stdout)
+
+
+async def idle_keeper_of(bash: Bash) -> int:
+    """Not only between two commands: it may have something to get ready after one."""
+    keeper = await keeper_of(bash)
+    await until_steady(lambda: (state(keeper), children(keeper)), looks=10)
+    return keeper
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+async def test_a_shell_that_a_signal_ended_returns_at_once_and_says_so(bash: Bash, number: signal.Signals) -> None:
+    command = f"echo before; kill -{number.value} $$; echo after"
+    result = await asyncio.wait_for(bash.run(command), 10)
+    assert result == Result(
+        command=command,
+        cwd=os.getcwd(),
+        outcome=Signalled(number.value),
+        out=said("before\n"),
+        both=said("before\n"),
+        duration=result.duration,
+        pid=result.pid,
+    )
+    assert result.summary == f"ended by {number.name}"
+
+
+@pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "PIPE", "ALRM", "TSTP"])
+async def test_a_polite_signal_to_the_parent_harms_nobody(bash: Bash, name: str) -> None:
+    keeper = await keeper_of(bash)
+    result = await bash.run(f"kill -{name} $PPID; echo alive")
+    assert (result.outcome, result.stdout) == (Exited(0), "alive\n")
+    assert await keeper_of(bash) == keeper
+
+
+async def test_a_word_of_the_command_is_in_no_argument_list(bash: Bash) -> None:
+    word = f"word{secrets.token_hex(6)}"
+    result = await bash.run(f"pkill -f {word}; echo alive")
+    assert (result.outcome, result.output) == (Exited(0), "alive\n")
+
+
+async def test_a_command_can_signal_its_own_group(bash: Bash) -> None:
+    result = await bash.run("kill -9 0; echo after")
+    assert (result.outcome, result.output) == (Signalled(9), "")
+    assert (await bash.run("echo next")).stdout == "next\n"
+
+
+async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bash: Bash, life: Lifeline) -> None:
+    keeper = await keeper_of(bash)
+    command = f"{life.hold} echo partial; {STUBBORN}"
+    last = None
+    async for event in bash.stream(command):
+        if isinstance(event, Chunk):
+            os.kill(keeper, signal.SIGKILL)
+        elif isinstance(event, Ended):
+            last = event.result
+    assert last is not None
+    assert last == Result(
+        command=command,
+        cwd=os.getcwd(),
+        outcome=KILLED,
+        out=said("partial\n"),
+        both=said("partial\n"),
+        duration=last.duration,
+        pid=last.pid,
+    )
+    assert life.over
+    assert await keeper_of(bash) != keeper
+
+
+async def test_a_command_may_kill_the_keeper_itself(bash: Bash, life: Lifeline) -> None:
+    result = await bash.run(f"{life.hold} echo before; kill -9 $PPID; {STUBBORN}")
+    assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
+    assert (await bash.run("echo next")).stdout == "next\n"
+
+
+async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: Lifeline) -> None:
+    keeper = await keeper_of(bash)
+    runs = asyncio.gather(*(bash.run(f"echo partial; {life.hold} {STUBBORN}") for _ in range(10)))
+    await life.held(by=10)
+    os.kill(keeper, signal.SIGKILL)
+    assert {(result.outcome, result.output, result.running) for result in await runs} == {(KILLED, "partial\n", ())}
+    assert life.over
+    assert (await bash.run("echo next")).stdout == "next\n"
+
+
+async def test_a_keeper_killed_while_idle_is_not_missed(bash: Bash) -> None:
+    keeper = await idle_keeper_of(bash)
+    kill(keeper)
+    result = await bash.run("echo next; echo $PPID >&2")
+    assert (result.outcome, result.stdout) == (Exited(0), "next\n")
+    assert int(result.stderr) != keeper
+
+
+async def test_a_killed_keeper_leaves_no_zombie(bash: Bash) -> None:
+    keeper = await idle_keeper_of(bash)
+    kill(keeper)
+    await bash.run("true")
+    assert state(keeper) == ""
+
+
+async def test_leftovers_of_a_killed_keeper_are_ended_when_the_next_one_starts(bash: Bash, life: Lifeline) -> None:
+    await bash.run(f"{life.hold} sleep 999 & setsid sleep 999 & echo done")
+    kill(await idle_keeper_of(bash))
+    assert (await bash.run("echo next")).stdout == "next\n"
+    await life.ended()
+
+
+async def test_leftovers_of_earlier_runs_are_ended_when_the_keeper_is_killed_in_mid_run(
+    bash: Bash, life: Lifeline, other_life: Lifeline
+) -> None:
+    await bash.run(f"{other_life.hold} sleep 999 & setsid sleep 999 & echo done")
+    result = await bash.run(f"{life.hold} kill -9 $PPID; sleep 999")
+    assert (result.outcome, life.over, other_life.over) == (KILLED, True, True)
+
+
+@pytest.mark.linux  # without tags by rlimit nothing finds what has shed its environment
+async def test_a_daemon_without_environment_is_ended_when_the_keeper_is_killed(bash: Bash, life: Lifeline) -> None:
+    daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
+    result = await bash.run(f"{life.hold} {daemon}; kill -9 $PPID; sleep 999")
+    assert (result.outcome, life.over) == (KILLED, True)
+
+
+async def test_runs_that_start_while_keepers_die_are_done_or_lost_and_none_hangs(bash: Bash) -> None:
+    async def kill_keepers() -> None:
+        for _ in range(5):
+            result = await bash.run("echo $PPID")
+            if result.ok and is_alive(keeper := int(result.stdout)):
+                kill(keeper)
+
+    killing = asyncio.create_task(kill_keepers())
+    results = await asyncio.wait_for(asyncio.gather(*(bash.run("echo done") for _ in range(100))), 60)
+    await asyncio.wait_for(killing, 60)
+    assert {(result.outcome, result.output) for result in results} <= {
+        (Exited(0), "done\n"),
+        (KILLED, "done\n"),
+        (KILLED, ""),
+    }
+    last = [await bash.run("echo next") for _ in range(2)][-1]  # the first may still meet a dying keeper
+    assert last.stdout == "next\n"
+
+
+async def test_a_spill_that_begins_just_after_the_keeper_was_killed_does_not_disturb_the_run(
+    bash: Bash, tmp_path: Path, life: Lifeline
+) -> None:
+    keeper = await keeper_of(bash)
+    events = []
+    ctx = ToolContext(limits=Limits(output=1000))
+    stream = bash.stream(f"head -c 900 /dev/zero; head -c 5000 /dev/zero >&2; {life.hold} sleep 999", ctx)
+    async for event in stream:
+        events.append(event)
+        if isinstance(event, Started):
+            life.wait_held()  # the loop stands still: both pipes are full when it goes on
+        elif isinstance(event, Chunk) and len(events) == 2:
+            kill(keeper)  # the loop has not noticed when the next chunk is taken
+    last = events[-1]
+    assert isinstance(last, Ended)
+    assert (last.result.outcome, last.result.seen) == (KILLED, 5900)
+
+
+async def test_a_signal_to_the_shell_leaves_its_children_as_leftovers(bash: Bash, life: Lifeline) -> None:
+    result = await bash.run(f"{life.hold} sleep 60 & kill -9 $$")
+    assert (result.outcome, len(result.running), life.over) == (Signalled(9), 1, False)
+    for process in result.running:
+        os.kill(process.pid, signal.SIGKILL)
+    await life.ended()
+
+
+async def test_a_background_process_killed_by_the_command_is_no_leftover(bash: Bash) -> None:
+    result = await bash.run("sleep 60 & kill $!; wait $!; echo $?")
+    assert (result.outcome, result.stdout, result.running) == (Exited(0), "143\n", ())
+
+
+def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: Path) -> None:
+    program = """
+        import os, nacre, signal
+        from nacre import Limits
+        spilled = nacre.run_sync("head -c 100000 /dev/zero; echo $PPID >&2", limits=Limits(output=1000))
+        assert spilled.spill is not None
+        os.kill(int(spilled.stderr), signal.SIGKILL)
+        for _ in range(2):  # the first may still meet the dying keeper
+            again = nacre.run_sync("head -c 100000 /dev/zero", limits=Limits(output=1000))
+        assert again.ok and again.spill is not None
+    """
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    run_host(program, env={"TMPDIR": str(temporary)})
+    wait_until(lambda: not os.listdir(temporary), "an empty temporary directory")
+
+
+async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(bash: Bash, life: Lifeline) -> None:
+    keeper = await keeper_of(bash)
+    result = await bash.run(Request(f"{life.hold} echo before; kill -STOP $PPID; sleep 999", timeout=0.2))
+    assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
+    await until(lambda: not is_alive(keeper), "the end of the stopped keeper")

@@ -1,0 +1,145 @@
+"""Events while a command runs: their order, their bytes, and what happens when nobody takes them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Chunk, Ended, InvalidRequest, Request, Started
+from nacre.result import Event, Exited, TimedOut
+from tests.support.census import is_alive, memory
+from tests.support.lifeline import Gate
+from tests.support.waiting import until, until_steady
+
+MIB = 1024 * 1024
+
+
+async def collect(bash: Bash, request: Request | str) -> list[Event]:
+    return [event async for event in bash.stream(request)]
+
+
+@pytest.mark.req("M-07")
+async def test_a_stream_is_started_chunks_ended(bash: Bash) -> None:
+    events = await collect(bash, "echo out; sleep 0.1; echo err >&2; sleep 0.1; exit 3")
+    started, *chunks, ended = events
+    assert isinstance(started, Started)
+    assert isinstance(ended, Ended)
+    assert chunks == [Chunk("stdout", b"out\n"), Chunk("stderr", b"err\n")]
+    assert (ended.result.pid, ended.result.outcome, ended.result.output) == (started.pid, Exited(3), "out\nerr\n")
+
+
+@pytest.mark.req("M-07")
+async def test_output_arrives_while_the_command_runs(bash: Bash, gate: Gate) -> None:
+    seen = []
+    async for event in bash.stream(f"for i in 1 2 3; do echo $i; {gate.wait}; done"):
+        if isinstance(event, Chunk):
+            seen.append(event.text)
+            gate.open()
+    assert seen == ["1\n", "2\n", "3\n"]
+
+
+async def test_a_silent_command_has_no_chunks(bash: Bash) -> None:
+    assert [type(event) for event in await collect(bash, "true")] == [Started, Ended]
+
+
+async def test_run_is_the_result_of_the_stream(bash: Bash) -> None:
+    last = (await collect(bash, "echo x; exit 4"))[-1]
+    assert isinstance(last, Ended)
+    result = await bash.run("echo x; exit 4")
+    assert (result.outcome, result.out, result.both) == (last.result.outcome, last.result.out, last.result.both)
+
+
+@pytest.mark.parametrize("merge", [False, True])
+async def test_the_chunks_are_the_output(bash: Bash, merge: bool) -> None:
+    text = r"for i in {1..300}; do echo line $i; printf '\xe2\x82\xac %s\n' $i >&2; done"
+    events = await collect(bash, Request(text, merge=merge))
+    chunks = [event for event in events if isinstance(event, Chunk)]
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    result = ended.result
+    both = b"".join(chunk.data for chunk in chunks)
+    out = b"".join(chunk.data for chunk in chunks if chunk.stream == "stdout")
+    err = b"".join(chunk.data for chunk in chunks if chunk.stream == "stderr")
+    assert (result.both.head, result.out.head, result.err.head) == (both, out, err)
+    assert "".join(chunk.text for chunk in chunks) == result.output
+    if merge:
+        assert err == b""
+        assert result.output == "".join(f"line {i}\n€ {i}\n" for i in range(1, 301))
+
+
+async def test_the_chunks_are_everything_even_when_the_result_cannot_hold_it(bash: Bash) -> None:
+    total, last = 0, None
+    async for event in bash.stream("head -c 50000000 /dev/zero"):
+        if isinstance(event, Chunk):
+            total += len(event.data)
+        elif isinstance(event, Ended):
+            last = event.result
+    assert last is not None
+    assert (total, last.seen) == (50_000_000, 50_000_000)
+
+
+async def test_a_consumer_that_stops_makes_the_command_wait_and_costs_bounded_memory(
+    bash: Bash, tmp_path: Path
+) -> None:
+    progress = tmp_path / "progress"
+    text = f"for ((i = 1; i <= 1000; i++)); do head -c 65536 /dev/zero; echo $i >'{progress}'; done"
+
+    def written() -> int:
+        content = progress.read_text() if progress.exists() else ""
+        return int(content or 0)
+
+    total, stopped = 0, False
+    async for event in bash.stream(text):
+        if isinstance(event, Chunk):
+            total += len(event.data)
+            if not stopped:
+                stopped = True
+                before, _ = memory(os.getpid())
+                blocks = await until_steady(written)
+                after, _ = memory(os.getpid())
+                assert 0 < blocks * 65536 < 16 * MIB
+                assert after - before < 16 * MIB
+        elif isinstance(event, Ended):
+            assert event.result.outcome == Exited(0)
+    assert total == 1000 * 65536
+
+
+async def test_a_command_is_timed_out_even_when_nobody_takes_its_output(bash: Bash) -> None:
+    def is_over(pid: int) -> bool:
+        return not is_alive(pid)
+
+    outcome = None
+    async for event in bash.stream(Request("yes", timeout=0.5)):
+        if isinstance(event, Started):
+            await until(partial(is_over, event.pid), "the end of the command")
+        elif isinstance(event, Ended):
+            outcome = event.result.outcome
+    assert outcome == TimedOut(0.5)
+
+
+async def test_many_streams_at_once_keep_their_output_to_themselves(bash: Bash) -> None:
+    async def one(i: int) -> bool:
+        text = f"yes {i:04} | head -c 500000; yes {i + 5000:04} | head -c 500000 >&2"
+        seen = {"stdout": b"", "stderr": b""}
+        async for event in bash.stream(text):
+            if isinstance(event, Chunk):
+                seen[event.stream] += event.data
+        return seen == {"stdout": b"%04d\n" % i * 100_000, "stderr": b"%04d\n" % (i + 5000) * 100_000}
+
+    assert await asyncio.gather(*(one(i) for i in range(20))) == [True] * 20
+
+
+async def test_a_mistake_is_raised_when_the_stream_is_first_read(bash: Bash) -> None:
+    stream = bash.stream("")
+    with pytest.raises(InvalidRequest):
+        await anext(stream)
+
+
+async def test_what_was_printed_just_before_the_end_is_there(bash: Bash) -> None:
+    for _ in range(30):
+        result = await bash.run("head -c 60000 /dev/zero; head -c 60000 /dev/zero >&2; echo last; exec echo end >&2")
+        assert (result.out.seen, result.err.seen) == (60_005, 60_004)

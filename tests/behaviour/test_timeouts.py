@@ -1,0 +1,124 @@
+"""Commands whose time is up: what they said is kept, and nothing of them is alive afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Profile, Request, Result
+from nacre.result import Exited, TimedOut
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.said import said
+
+STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
+
+
+@pytest.mark.req("P-002", "M-11")
+async def test_a_timed_out_command_keeps_what_it_said_and_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
+    command = f"{life.hold} echo partial; {STUBBORN}"
+    began = time.monotonic()
+    result = await bash.run(Request(command, timeout=1))
+    took = time.monotonic() - began
+    assert result == Result(
+        command=command,
+        cwd=os.getcwd(),
+        outcome=TimedOut(1.0),
+        out=said("partial\n"),
+        both=said("partial\n"),
+        duration=result.duration,
+        pid=result.pid,
+        remarks=result.remarks,
+    )
+    assert life.over
+    assert took < 4
+
+
+async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash, life: Lifeline) -> None:
+    request = Request(f"{life.hold} echo partial; {STUBBORN}", timeout=1)
+    began = time.monotonic()
+    results = await asyncio.gather(*(bash.run(request) for _ in range(20)))
+    took = time.monotonic() - began
+    assert [(result.outcome, result.output, result.running) for result in results] == [
+        (TimedOut(1.0), "partial\n", ())
+    ] * 20
+    assert (life.holders, life.over) == (20, True)
+    assert took < 8
+
+
+@pytest.mark.linux  # `env -i` sheds the only tag there is without rlimits
+async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
+    bash: Bash, life: Lifeline, other_life: Lifeline, gate: Gate
+) -> None:
+    daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
+    other = asyncio.create_task(bash.run(f"{other_life.hold} {daemon}; {gate.wait}"))
+    await other_life.held()
+    result = await bash.run(Request(f"{life.hold} {daemon}; sleep 999", timeout=1))
+    assert (result.outcome, life.over, other_life.over) == (TimedOut(1.0), True, False)
+    gate.open()
+    kept = await other
+    (process,) = kept.running
+    assert (kept.outcome, process.command, other_life.over) == (Exited(0), "sleep 999", False)
+    os.kill(process.pid, signal.SIGKILL)
+    await other_life.ended()
+
+
+@pytest.mark.req("P-002")
+async def test_a_timed_out_command_can_clean_up_first(bash: Bash, tmp_path: Path) -> None:
+    command = "trap 'echo cleaned > f; echo bye; exit 3' TERM; sleep 999"
+    result = await bash.run(Request(command, timeout=0.5, cwd=tmp_path))
+    assert (result.outcome, result.stdout) == (TimedOut(0.5), "bye\n")
+    assert (tmp_path / "f").read_text() == "cleaned\n"
+
+
+async def test_a_stopped_process_is_ended_too(bash: Bash, life: Lifeline) -> None:
+    result = await bash.run(Request(f"{life.hold} kill -STOP $$", timeout=0.5))
+    assert (result.outcome, life.over) == (TimedOut(0.5), True)
+
+
+async def test_a_command_that_keeps_forking_is_ended_too(bash: Bash, life: Lifeline) -> None:
+    forker = "trap '' TERM; f() { sleep 0.02; (f &) ; }; f & f & f & wait; sleep 60"
+    result = await bash.run(Request(f"{life.hold} {forker}", timeout=0.5))
+    assert (result.outcome, result.running, life.over) == (TimedOut(0.5), (), True)
+
+
+async def test_a_leftover_outlives_the_timeout_of_the_run_that_left_it(bash: Bash, life: Lifeline, gate: Gate) -> None:
+    result = await bash.run(Request(f"{life.hold} ({gate.wait}) & echo done", timeout=0.2))
+    later = await bash.run(Request("sleep 999", timeout=0.5))
+    assert (result.outcome, later.outcome, life.over) == (Exited(0), TimedOut(0.5), False)
+    gate.open()
+    await life.ended()
+
+
+async def test_silence_is_remarked_upon_when_nothing_was_computing(bash: Bash) -> None:
+    result = await bash.run(Request("cat | sleep 999", timeout=1))
+    (remark,) = result.remarks
+    assert remark == (
+        "No output for 1 s and nothing was computing; it may have been waiting for input "
+        "(stdin is empty: pass answers by flags or `stdin`)."
+    )
+
+
+async def test_a_busy_command_is_not_said_to_be_waiting(bash: Bash) -> None:
+    result = await bash.run(Request("while :; do :; done", timeout=1))
+    assert (result.outcome, result.remarks) == (TimedOut(1.0), ())
+
+
+@pytest.mark.req("P-002", "M-03")
+@pytest.mark.parametrize(("mode", "after"), [("default", 0.25), ("slow", 0.5)])
+async def test_the_mode_chooses_among_the_profiles_timeouts(mode: str, after: float) -> None:
+    bash = Bash(Profile(name="short", timeout=0.25, slow_timeout=0.5))
+    result = await bash.run(Request("sleep 999", mode=mode))  # type: ignore[arg-type]
+    assert result.outcome == TimedOut(after)
+
+
+@pytest.mark.req("M-01", "M-03")
+async def test_a_timeout_over_the_maximum_is_lowered_and_the_result_says_so() -> None:
+    bash = Bash(Profile(name="short", max_timeout=0.5))
+    result = await bash.run(Request("sleep 999", timeout=30))
+    assert result.outcome == TimedOut(0.5)
+    assert result.remarks[0] == "The timeout of 30 s is over the limit and was lowered to 0.5 s."

@@ -1,0 +1,128 @@
+"""Exceptions and outcomes: they survive pickling, and say what happened in a few words."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from nacre import CommandFailed, InvalidRequest, NacreError, Result
+from nacre.conclude import exit_status
+from nacre.errors import AccessUnavailable, KeeperFailed, PathNotAllowed, UnsupportedPlatform
+from nacre.result import (
+    KINDS,
+    Cancelled,
+    Captured,
+    Exited,
+    Lost,
+    NotStarted,
+    Outcome,
+    Process,
+    Refused,
+    Signalled,
+    Spill,
+    TimedOut,
+    describe,
+)
+
+OUTCOMES: list[tuple[Outcome, str, dict[str, Any], int]] = [
+    (Exited(0), "exit 0", {"kind": "exited", "code": 0}, 0),
+    (Exited(42), "exit 42", {"kind": "exited", "code": 42}, 42),
+    (Signalled(9), "ended by SIGKILL", {"kind": "signalled", "signal": 9}, 137),
+    (Signalled(99), "ended by SIG99", {"kind": "signalled", "signal": 99}, 227),
+    (TimedOut(1.5), "timed out after 1.5 s", {"kind": "timed_out", "after": 1.5}, 124),
+    (Cancelled(), "cancelled", {"kind": "cancelled"}, 130),
+    (
+        Refused("rule", "reason", "instead"),
+        "refused by rule: reason",
+        {"kind": "refused", "rule": "rule", "reason": "reason", "instead": "instead"},
+        126,
+    ),
+    (
+        NotStarted("reason", "hint"),
+        "could not start: reason",
+        {"kind": "not_started", "reason": "reason", "hint": "hint"},
+        125,
+    ),
+    (Lost("reason"), "lost: reason", {"kind": "lost", "reason": "reason"}, 125),
+]
+
+
+def result_of(outcome: Outcome) -> Result:
+    return Result(
+        command="cmd",
+        cwd="/",
+        outcome=outcome,
+        out=Captured(head=b"out\xff", seen=4),
+        err=Captured(head=b" because \n", seen=10),
+        both=Captured(head=b"out\xff because \n", seen=14),
+        duration=1.25,
+        pid=7,
+        running=(Process(8, 7, "sleep 60"),),
+        spill=Spill("/tmp/x", 3, complete=False),
+        remarks=("A remark.",),
+    )
+
+
+@pytest.mark.req("M-02")
+@pytest.mark.parametrize(("outcome", "words", "data", "status"), OUTCOMES)
+def test_an_outcome_in_words_as_data_and_as_an_exit_status(
+    outcome: Outcome, words: str, data: dict[str, Any], status: int
+) -> None:
+    result = result_of(outcome)
+    assert (describe(outcome), result.summary, result.to_dict()["outcome"], exit_status(outcome)) == (
+        words,
+        words,
+        data,
+        status,
+    )
+    assert result.ok == (outcome == Exited(0))
+    assert result.exit_code == (outcome.code if isinstance(outcome, Exited) else None)
+    assert result.timed_out == isinstance(outcome, TimedOut)
+
+
+def test_every_outcome_has_a_name() -> None:
+    assert {type(outcome) for outcome, *_ in OUTCOMES} == set(KINDS)
+
+
+@pytest.mark.parametrize("outcome", [outcome for outcome, *_ in OUTCOMES])
+def test_a_result_survives_pickling(outcome: Outcome) -> None:
+    assert pickle.loads(pickle.dumps(result_of(outcome))) == result_of(outcome)
+
+
+@pytest.mark.parametrize("kind", [InvalidRequest, PathNotAllowed, AccessUnavailable])
+def test_an_invalid_request_survives_pickling(kind: type[InvalidRequest]) -> None:
+    error = kind("code", "Message.", field="field", hint="Hint.")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), vars(again), str(again)) == (kind, vars(error), "Message. Hint.")
+
+
+@pytest.mark.req("K-06")
+def test_a_failed_command_survives_pickling_and_carries_its_result() -> None:
+    error = CommandFailed(result_of(Exited(3)))
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.result, again.exit_code, str(again)) == (
+        CommandFailed,
+        result_of(Exited(3)),
+        3,
+        "exit 3: because",
+    )
+
+
+@pytest.mark.req("K-06")
+@pytest.mark.parametrize("outcome", [outcome for outcome, *_ in OUTCOMES if outcome != Exited(0)])
+def test_every_outcome_but_success_fails_the_check(outcome: Outcome) -> None:
+    with pytest.raises(CommandFailed) as caught:
+        result_of(outcome).check()
+    assert (caught.value.result, caught.value.exit_code) == (result_of(outcome), result_of(outcome).exit_code)
+
+
+def test_every_error_is_a_nacre_error() -> None:
+    for kind in (InvalidRequest, CommandFailed, KeeperFailed, UnsupportedPlatform):
+        assert issubclass(kind, NacreError)
+
+
+def test_a_message_of_a_failed_command_has_a_bound() -> None:
+    loud = Result(command="cmd", cwd="/", outcome=Exited(1), err=Captured(head=b"x" * 100_000, seen=100_000))
+    assert len(str(CommandFailed(loud))) == 2000
