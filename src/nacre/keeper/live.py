@@ -28,7 +28,7 @@ from nacre.result import Process, StreamName
 from nacre.types import Plan
 
 _FIRST_READ = 64 * 1024
-_BURST = PIPE_SIZE
+_GATHER = PIPE_SIZE // 2
 _HIGH_WATER = 4 * PIPE_SIZE
 _BUSY = 0.002
 _DYING = 0.02
@@ -87,12 +87,12 @@ class LiveRun:
         self._pid: int | None = None
         self._names: tuple[StreamName, ...] = ("stdout",) if plan.merge else ("stdout", "stderr")
         self._streams: dict[int, StreamName] = {}
-        self._chunk: dict[int, int] = {}
         self._reading: set[int] = set()
         self._happened: deque[Happening] = deque()
         self._held = 0
-        self._burst = 0
-        """Bytes that may still be read without asking the event loop."""
+        self._flooding: set[int] = set()
+        """Pipes that have been found full."""
+        self._room: memoryview | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._lock = threading.RLock()
         self._closed = False
@@ -110,8 +110,6 @@ class LiveRun:
         while not self._happened:
             if self._lost:
                 return await self._clean_up()
-            if self._burst > 0 and self._read_on():
-                break
             self._waiter = self._loop.create_future()
             try:
                 await self._waiter
@@ -185,7 +183,6 @@ class LiveRun:
             case [b"started", pid]:
                 self._pid = int(pid)
                 self._streams = dict(zip(fds, self._names, strict=False))
-                self._chunk = dict.fromkeys(fds, _FIRST_READ)
                 if len(fds) < len(self._names):  # the kernel drops what finds no free descriptor
                     self._fail(errno.EMFILE, "this process has no descriptor left for its output")
                     return
@@ -236,47 +233,42 @@ class LiveRun:
             return  # the run is over: what comes now is not its output
         for fd in self._streams.keys() - self._reading:
             self._reading.add(fd)
-            self._loop.add_reader(fd, self._ready, fd)
+            self._loop.add_reader(fd, self._read, fd)
 
     def _pause(self, fd: int | None = None) -> None:
         for each in [fd] if fd is not None else list(self._reading):
             self._reading.discard(each)
             self._loop.remove_reader(each)
 
-    def _ready(self, fd: int) -> None:
-        self._burst = _BURST
-        self._read(fd)
-
-    def _read_on(self) -> bool:
-        """In a flood, ask the pipe before the event loop: that is most of what a chunk costs. Up to a megabyte, then it
-        is the turn of others on this loop."""
-        for fd in [fd for fd in self._reading if self._chunk[fd] > _FIRST_READ]:
-            self._read(fd)
-        return bool(self._happened)
-
     def _read(self, fd: int) -> None:
-        size = self._chunk[fd]
         try:
-            data = os.read(fd, size)
+            data = self._flood(fd) if fd in self._flooding else os.read(fd, _FIRST_READ)
         except BlockingIOError:
-            self._burst = 0
             return
-        self._burst -= len(data)
         if not data:
             self._pause(fd)
             os.close(fd)
             del self._streams[fd]
             return
-        # As much at a time as there usually is: asking for more costs memory to be mapped and unmapped each time.
-        if len(data) == size < PIPE_SIZE:
-            if size == _FIRST_READ:
-                widen(fd)
-            self._chunk[fd] = size * 2
-        elif len(data) < size // 4 and size > _FIRST_READ:
-            self._chunk[fd] = size // 2
+        if len(data) == _FIRST_READ:
+            widen(fd)
+            self._flooding.add(fd)
         self._print(fd, data)
         if self._held >= _HIGH_WATER:
             self._pause()
+
+    def _flood(self, fd: int) -> bytes:
+        """As much as there is, within reason: a chunk costs more on its way through the event loop than to be read.
+        Several reads into one buffer, because one large read would keep the writer waiting while it copies."""
+        room = self._room = self._room or memoryview(bytearray(_GATHER + _FIRST_READ))
+        got = 0
+        with contextlib.suppress(BlockingIOError):
+            while got < _GATHER and (count := os.readv(fd, [room[got : got + _FIRST_READ]])):
+                got += count
+            return bytes(room[:got])
+        if got == 0:
+            raise BlockingIOError
+        return bytes(room[:got])
 
     def _drain(self) -> None:
         """What the pipes hold now. Whoever writes after the shell's end writes to the keeper."""
