@@ -6,7 +6,7 @@ import os
 import signal
 from typing import assert_never
 
-from nacre.keeper.live import LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
 from nacre.keeper.run import CANCEL, TIMEOUT
 from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, Process, Signalled, TimedOut
 from nacre.types import Plan

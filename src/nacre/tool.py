@@ -16,7 +16,8 @@ from nacre.conclude import outcome_of, remarks_on
 from nacre.environment import host_environment, login_environment
 from nacre.gate import Gate
 from nacre.keeper.client import private_directory
-from nacre.keeper.live import Began, Printed, start
+from nacre.keeper.happenings import Began, Printed
+from nacre.keeper.live import start
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started

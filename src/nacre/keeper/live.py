@@ -1,7 +1,6 @@
 """A run as the host sees it: asked for, started, printing, ended. One per call, on the event loop of that call.
 
-Reads only while somebody takes what was read (back-pressure). The shell's end is the run's end: what the pipes hold at
-that moment is read, no more. Closing it in mid-run is all it takes to cancel: one non-blocking step, no awaiting.
+The shell's end is the run's end. Closing it in mid-run is all it takes to cancel: one non-blocking step, no awaiting.
 """
 
 from __future__ import annotations
@@ -9,74 +8,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import fcntl
 import os
-import sys
-import termios
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
 
 from nacre.keeper import client as keepers
 from nacre.keeper.client import Client
+from nacre.keeper.happenings import Began, Happening, NeverBegan, Printed, Vanished, stopped
+from nacre.keeper.intake import Intake
 from nacre.keeper.orphans import end_orphans
 from nacre.keeper.run import GIVE_UP
-from nacre.keeper.system import PIPE_SIZE, widen
 from nacre.keeper.wire import CANCEL, Channel
-from nacre.result import Process, StreamName
+from nacre.result import StreamName
 from nacre.types import Plan
 
-_FIRST_READ = 64 * 1024
-_GATHER = PIPE_SIZE // 2
-_HIGH_WATER = 4 * PIPE_SIZE
 _BUSY = 0.002
 _DYING = 0.02
 _KEEPER_LATE = 10.0
 """Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
-
-
-class Began(NamedTuple):
-    pid: int
-
-
-class Printed(NamedTuple):
-    stream: StreamName
-    data: bytes
-
-
-class NeverBegan(NamedTuple):
-    number: int
-    """An errno."""
-    reason: str
-    duration: float = 0.0
-    running: tuple[Process, ...] = ()
-    ended: tuple[Process, ...] = ()
-
-
-class Stopped(NamedTuple):
-    """The keeper's account of the end."""
-
-    status: int
-    reason: bytes
-    duration: float
-    asleep: bool
-    running: tuple[Process, ...]
-    ended: tuple[Process, ...]
-    """What the shell had left running and was ended, as asked."""
-
-
-class Vanished(NamedTuple):
-    """The keeper died; what it left of this run has been ended."""
-
-    reason: str
-    duration: float
-    running: tuple[Process, ...]
-    ended: tuple[Process, ...] = ()
-
-
-LastWord: TypeAlias = NeverBegan | Stopped | Vanished
-Happening: TypeAlias = Began | Printed | LastWord
 
 
 class LiveRun:
@@ -86,17 +36,13 @@ class LiveRun:
         self._control = control
         self._pid: int | None = None
         self._names: tuple[StreamName, ...] = ("stdout",) if plan.merge else ("stdout", "stderr")
-        self._streams: dict[int, StreamName] = {}
-        self._reading: set[int] = set()
+        self._intake = Intake(self._loop, self._print)
         self._happened: deque[Happening] = deque()
-        self._held = 0
-        self._flooding: set[int] = set()
-        """Pipes that have been found full."""
-        self._room: memoryview | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._lock = threading.RLock()
         self._closed = False
         self._listening = True
+        """No last word has been heard yet."""
         self._lost = False
         self._began = self._last_output = self._loop.time()
         self._loop.add_reader(control.fileno(), self._hear)
@@ -117,9 +63,7 @@ class LiveRun:
                 self._waiter = None
         happening = self._happened.popleft()
         if isinstance(happening, Printed):
-            self._held -= len(happening.data)
-            if self._held < _HIGH_WATER and len(self._reading) < len(self._streams):
-                self._resume()
+            self._intake.taken(len(happening.data))
         return happening
 
     @property
@@ -142,21 +86,16 @@ class LiveRun:
             self._closed = True
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._control.fileno())
-                self._pause()
                 if self._watchdog is not None:
                     self._watchdog.cancel()
             self._control.close()
-            for fd in self._streams:
-                os.close(fd)
-            self._streams.clear()
+            self._intake.close()
 
     def abandon_copies(self) -> None:
-        """In a forked child: the run goes on in the parent, whose event loop must not be touched (it shares epoll)."""
+        """In a forked child: the run goes on in the parent."""
         self._closed = True
         self._control.close()
-        for fd in self._streams:
-            os.close(fd)
-        self._streams.clear()
+        self._intake.close(forked=True)
 
     # from the keeper
 
@@ -181,28 +120,30 @@ class LiveRun:
     def _understand(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
         match fields:
             case [b"started", pid]:
-                self._pid = int(pid)
-                self._streams = dict(zip(fds, self._names, strict=False))
-                if len(fds) < len(self._names):  # the kernel drops what finds no free descriptor
-                    self._fail(errno.EMFILE, "this process has no descriptor left for its output")
-                    return
-                self._happen(Began(self._pid))
-                self._resume()
+                self._start_reading(int(pid), fds)
             case [b"failed", number, reason]:
                 self._fail(int(number), reason.decode("utf-8", "replace"))
-            case [b"ended", status, reason, duration, asleep, *rows]:
+            case [b"ended", *account]:
                 self._stop_listening()
-                self._drain()
-                running, ended = _processes(rows, b"running"), _processes(rows, b"ended")
-                self._happen(Stopped(int(status), reason, float(duration), asleep == b"1", running, ended))
+                self._intake.drain()
+                self._happen(stopped(account))
             case _:
                 raise AssertionError(f"the keeper said {fields[0]!r}")
 
-    def _fail(self, number: int, reason: str) -> None:
-        if self._closed:
+    def _start_reading(self, pid: int, fds: Sequence[int]) -> None:
+        self._pid = pid
+        if len(fds) < len(self._names):  # the kernel drops what finds no free descriptor
+            for fd in fds:
+                os.close(fd)
+            self._fail(errno.EMFILE, "this process has no descriptor left for its output")
             return
-        self._stop_listening()
-        self._happen(NeverBegan(number, reason))
+        self._happen(Began(pid))
+        self._intake.open(dict(zip(fds, self._names, strict=True)))
+
+    def _fail(self, number: int, reason: str) -> None:
+        if not self._closed:
+            self._stop_listening()
+            self._happen(NeverBegan(number, reason))
 
     def _stop_listening(self) -> None:
         self._listening = False
@@ -210,82 +151,26 @@ class LiveRun:
 
     def _lose(self) -> None:
         """The keeper is gone without a word about this run, or does not answer in time."""
-        if not self._listening or self._closed:
-            return
-        self._stop_listening()
-        self._keeper.bury()
-        self._lost = True
-        self._wake()
+        if self._listening and not self._closed:
+            self._stop_listening()
+            self._keeper.bury()
+            self._lost = True
+            self._wake()
 
     async def _clean_up(self) -> Happening:
         left = await end_orphans(self._keeper, self._pid)
-        self._drain()
+        self._intake.drain()
         words = self._keeper.last_words
         reason = f"nacre's keeper process was killed{': ' + words if words else ''}"
         self._lost = False
         self._happened.append(Vanished(reason, self._loop.time() - self._began, left))
         return await self.next()
 
-    # from the pipes
+    # to the caller
 
-    def _resume(self) -> None:
-        if not self._listening:
-            return  # the run is over: what comes now is not its output
-        for fd in self._streams.keys() - self._reading:
-            self._reading.add(fd)
-            self._loop.add_reader(fd, self._read, fd)
-
-    def _pause(self, fd: int | None = None) -> None:
-        for each in [fd] if fd is not None else list(self._reading):
-            self._reading.discard(each)
-            self._loop.remove_reader(each)
-
-    def _read(self, fd: int) -> None:
-        try:
-            data = self._flood(fd) if fd in self._flooding else os.read(fd, _FIRST_READ)
-        except BlockingIOError:
-            return
-        if not data:
-            self._pause(fd)
-            os.close(fd)
-            del self._streams[fd]
-            return
-        if len(data) == _FIRST_READ:
-            widen(fd)
-            self._flooding.add(fd)
-        self._print(fd, data)
-        if self._held >= _HIGH_WATER:
-            self._pause()
-
-    def _flood(self, fd: int) -> bytes:
-        """As much as there is, within reason: a chunk costs more on its way through the event loop than to be read.
-        Several reads into one buffer, because one large read would keep the writer waiting while it copies."""
-        room = self._room = self._room or memoryview(bytearray(_GATHER + _FIRST_READ))
-        got = 0
-        with contextlib.suppress(BlockingIOError):
-            while got < _GATHER and (count := os.readv(fd, [room[got : got + _FIRST_READ]])):
-                got += count
-            return bytes(room[:got])
-        if got == 0:
-            raise BlockingIOError
-        return bytes(room[:got])
-
-    def _drain(self) -> None:
-        """What the pipes hold now. Whoever writes after the shell's end writes to the keeper."""
-        self._pause()
-        for fd in list(self._streams):
-            held = bytearray(4)
-            fcntl.ioctl(fd, termios.FIONREAD, held)
-            left = int.from_bytes(held, sys.byteorder)
-            with contextlib.suppress(BlockingIOError):
-                while left > 0 and (data := os.read(fd, min(left, PIPE_SIZE))):
-                    left -= len(data)
-                    self._print(fd, data)
-
-    def _print(self, fd: int, data: bytes) -> None:
+    def _print(self, stream: StreamName, data: bytes) -> None:
         self._last_output = self._loop.time()
-        self._held += len(data)
-        self._happen(Printed(self._streams[fd], data))
+        self._happen(Printed(stream, data))
 
     def _happen(self, happening: Happening) -> None:
         self._happened.append(happening)
@@ -294,15 +179,6 @@ class LiveRun:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-
-def _processes(rows: Sequence[bytes], state: bytes) -> tuple[Process, ...]:
-    parts = (row.split(b" ", 3) for row in rows)
-    return tuple(
-        Process(int(pid), int(pgid), command.decode("utf-8", "replace"))
-        for kind, pid, pgid, command in parts
-        if kind == state
-    )
 
 
 class Stillborn:

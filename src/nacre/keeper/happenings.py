@@ -1,0 +1,68 @@
+"""What can happen to a run, as the host hears of it. Values, and how the keeper's report becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from nacre.result import Process, StreamName
+
+
+class Began(NamedTuple):
+    pid: int
+
+
+class Printed(NamedTuple):
+    stream: StreamName
+    data: bytes
+
+
+class NeverBegan(NamedTuple):
+    number: int
+    """An errno."""
+    reason: str
+    duration: float = 0.0
+    running: tuple[Process, ...] = ()
+    ended: tuple[Process, ...] = ()
+
+
+class Stopped(NamedTuple):
+    """The keeper's account of the end."""
+
+    status: int
+    reason: bytes
+    duration: float
+    asleep: bool
+    running: tuple[Process, ...]
+    ended: tuple[Process, ...]
+    """What the shell had left running and was ended, as asked."""
+
+
+class Vanished(NamedTuple):
+    """The keeper died; what it left of this run has been ended."""
+
+    reason: str
+    duration: float
+    running: tuple[Process, ...]
+    ended: tuple[Process, ...] = ()
+
+
+LastWord: TypeAlias = NeverBegan | Stopped | Vanished
+Happening: TypeAlias = Began | Printed | LastWord
+
+
+def stopped(fields: Sequence[bytes]) -> Stopped:
+    """The fields of an ENDED message."""
+    status, reason, duration, asleep, *rows = fields
+    return Stopped(
+        int(status), reason, float(duration), asleep == b"1", _processes(rows, b"running"), _processes(rows, b"ended")
+    )
+
+
+def _processes(rows: Sequence[bytes], state: bytes) -> tuple[Process, ...]:
+    parts = (row.split(b" ", 3) for row in rows)
+    return tuple(
+        Process(int(pid), int(pgid), command.decode("utf-8", "replace"))
+        for kind, pid, pgid, command in parts
+        if kind == state
+    )
