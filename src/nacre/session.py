@@ -15,12 +15,14 @@ from types import MappingProxyType
 
 from nacre.errors import InvalidRequest
 from nacre.gate import Gate
+from nacre.keeper.processes import TAG_VARIABLE
 from nacre.keeper.system import payload
 from nacre.result import Ended, Event, Result
 from nacre.tool import Bash, Carry, ending
 from nacre.types import Plan, Request, ToolContext
 
-_BASH_OWN = frozenset({"_", "PWD", "SHLVL"})
+_NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
+"""What bash and the keeper set for each shell."""
 
 
 class Session:
@@ -91,7 +93,7 @@ class Session:
         if environment is not None:
             changed = {name: value for name, value in environment.items() if given.get(name) != value}
             removed = dict.fromkeys(given.keys() - environment.keys())
-            self._changes.update({k: v for k, v in {**changed, **removed}.items() if k not in _BASH_OWN})
+            self._changes.update({k: v for k, v in {**changed, **removed}.items() if k not in _NOT_ITS_OWN})
         if directory is None or own_directory or directory == self.cwd:
             return []
         self.cwd = directory

@@ -305,10 +305,8 @@ def prepare() -> tuple[int, int]:
         signal.signal(getattr(signal, "SIG" + name), signal.SIG_IGN)
     become_keeper()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
+    if LINUX:  # elsewhere a command's own limit could not be set back
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (ValueError, OSError):
-        pass  # macOS says unlimited and does not mean it
     null = os.open(os.devnull, os.O_RDWR)
     while os.dup(null) < FIRST_FREE_FD - 1:
         pass
