@@ -27,6 +27,8 @@ _TELL = (
 _RUN_AND_TELL = f'trap \'{_TELL}\' EXIT;{_RUN};{{ set -- "$?"; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit "$1"'
 
 
-def prelude(*, long: bool, session: bool) -> str:
-    """`long`: the command is a file of its own, and the gate only says when."""
-    return (_LONG if long else _SHORT) + (_RUN_AND_TELL if session else _RUN)
+def prelude(*, long: bool, session: bool, files: int | None) -> str:
+    """`long`: the command is a file of its own, and the gate only says when. `files`: how many descriptors the command
+    may have, where only the shell itself can set that."""
+    limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
+    return (_LONG if long else _SHORT) + limit + (_RUN_AND_TELL if session else _RUN)

@@ -64,7 +64,7 @@ class Keeper:
         while self.runs or not self.host_gone:
             self.loop.turn(self.spare.due())
             if self.likely is not None:
-                self.spare.prepare(self.likely, self.variables(self.likely))
+                self.spare.prepare(self.likely, self.variables(self.likely), self.files)
                 self.likely = None
             self.spare.expire()
         self.spare.dismiss()
@@ -114,7 +114,7 @@ class Keeper:
         rest = iter(fds)
         text, stdin, state = (next(rest) if want else None for want in wanted)
         try:
-            shell = self.spare.take(start) or spawn(start, self.variables(start), text, stdin, state)
+            shell = self.spare.take(start) or spawn(start, self.variables(start), self.files, text, stdin, state)
         except (OSError, ValueError) as error:
             number = getattr(error, "errno", None) or 0
             self.answer(
@@ -122,7 +122,7 @@ class Keeper:
             )
             control.close()
             return
-        shell.release(start, self.files)
+        shell.release(start)
         run = Run(start, shell, control)
         self.runs[run.tag] = self.shells[run.pid] = run
         self.loop.watch(control, lambda: self.hear_run(run))
@@ -305,8 +305,10 @@ def prepare() -> tuple[int, int]:
         signal.signal(getattr(signal, "SIG" + name), signal.SIG_IGN)
     become_keeper()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if LINUX:  # elsewhere a command's own limit could not be set back
+    try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):
+        pass  # macOS says unlimited and does not mean it
     null = os.open(os.devnull, os.O_RDWR)
     while os.dup(null) < FIRST_FREE_FD - 1:
         pass

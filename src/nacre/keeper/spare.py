@@ -26,14 +26,14 @@ class Spare:
         self.pids: set[int] = set()
         """Spares that are alive: the one in waiting, and those dismissed."""
 
-    def prepare(self, like: Start, env: dict[bytes, bytes]) -> None:
+    def prepare(self, like: Start, env: dict[bytes, bytes], files: tuple[int, int]) -> None:
         """Start one that fits commands like this one."""
         self._until = time.monotonic() + PATIENCE
         if self._shell is not None and self._fits(like):
             return
         self.dismiss()
         try:
-            self._shell = spawn(like, env)
+            self._shell = spawn(like, env, files)
         except OSError:
             return  # the command itself will say what is wrong
         self._like = like

@@ -38,12 +38,11 @@ class Shell:
         self.err = err
         self.gate = gate
 
-    def release(self, start: Start, files: tuple[int, int]) -> None:
-        """Open the gate: from here on it is the command's. `files` is the RLIMIT_NOFILE that commands get."""
+    def release(self, start: Start) -> None:
+        """Open the gate: from here on it is the command's."""
         try:
             if LINUX:
                 _tag(self.pid, start.tag)
-                resource.prlimit(self.pid, resource.RLIMIT_NOFILE, files)
             os.write(self.gate, start.text or b"")
         except OSError:
             pass  # killed already; its end will tell
@@ -57,9 +56,14 @@ class Shell:
 
 
 def spawn(
-    start: Start, env: dict[bytes, bytes], text: int | None = None, stdin: int | None = None, state: int | None = None
+    start: Start,
+    env: dict[bytes, bytes],
+    files: tuple[int, int],
+    text: int | None = None,
+    stdin: int | None = None,
+    state: int | None = None,
 ) -> Shell:
-    """OSError: it could not be started; nothing is left open."""
+    """`files` is the RLIMIT_NOFILE that it gets. OSError: it could not be started; nothing is left open."""
     opened: list[int] = []
 
     def pipe() -> tuple[int, int]:
@@ -82,7 +86,11 @@ def spawn(
             directory = place(".")
             pid = os.posix_spawn(
                 start.bash,
-                ["bash", "-c", prelude(long=start.text is None, session=start.has_state)],
+                [
+                    "bash",
+                    "-c",
+                    prelude(long=start.text is None, session=start.has_state, files=None if LINUX else files[0]),
+                ],
                 env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
                 file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
                 setsid=True,
@@ -91,6 +99,8 @@ def spawn(
             )
         finally:
             os.chdir("/")
+        if LINUX:
+            _limit(pid, files)
         for fd in (out, err, gate):
             if fd is not None:
                 opened.remove(fd)
@@ -104,6 +114,13 @@ def place(path: str | bytes) -> tuple[int, int]:
     """What a path leads to now."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino
+
+
+def _limit(pid: int, files: tuple[int, int]) -> None:
+    try:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
+    except OSError:
+        pass  # killed already; its end will tell
 
 
 def _tag(pid: int, tag: int) -> None:
