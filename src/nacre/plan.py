@@ -190,7 +190,7 @@ def _check_env(env: Mapping[str, str]) -> None:
         _encoded(value, "env")
 
 
-def _absolute(path: StrPath, field: str) -> str:
+def _path(path: StrPath, field: str) -> str:
     try:
         given = os.fspath(path)
     except TypeError:
@@ -198,13 +198,20 @@ def _absolute(path: StrPath, field: str) -> str:
     if not isinstance(given, str) or not given:
         raise InvalidRequest(f"bad_{field}", f"`{field}` is {path!r}.", field=field, hint="Give a path as a string.")
     _encoded(given, field)
-    return os.path.abspath(given)
+    return given
+
+
+def _absolute(path: StrPath, field: str) -> str:
+    return os.path.abspath(_path(path, field))
 
 
 def _directory(request: Request, ctx: ToolContext) -> str:
     field = "working_dir" if request.cwd is None else "cwd"
-    base = _here() if ctx.working_dir is None else _absolute(ctx.working_dir, "working_dir")
-    path = base if request.cwd is None else os.path.normpath(os.path.join(base, _relative(request.cwd)))
+    path = "" if request.cwd is None else _path(request.cwd, "cwd")
+    if not os.path.isabs(path):
+        base = here() if ctx.working_dir is None else _absolute(ctx.working_dir, "working_dir")
+        path = os.path.join(base, path) if path else base
+    path = os.path.normpath(path)
     if not os.path.isdir(path):
         there = os.path.lexists(path)
         raise InvalidRequest(
@@ -231,16 +238,17 @@ def _directory(request: Request, ctx: ToolContext) -> str:
     return path
 
 
-def _here() -> str:
+def here() -> str:
+    """This process's own directory."""
     try:
         return os.getcwd()
-    except FileNotFoundError:
-        return "/(deleted)"  # what the kernel calls it; no directory, so it will be said to be missing
-
-
-def _relative(cwd: StrPath) -> str:
-    _absolute(cwd, "cwd")  # for its checks
-    return os.fspath(cwd)
+    except FileNotFoundError as error:
+        raise InvalidRequest(
+            "cwd_missing",
+            "The current directory of this process no longer exists.",
+            field="working_dir",
+            hint="Give a working_dir that exists.",
+        ) from error
 
 
 def _output_directory(path: StrPath) -> str:

@@ -13,10 +13,10 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from nacre.errors import InvalidRequest
 from nacre.gate import Gate
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.keeper.system import payload
+from nacre.plan import here
 from nacre.result import Ended, Event, Result
 from nacre.tool import Bash, Carry, ending
 from nacre.types import Plan, Request, ToolContext
@@ -40,7 +40,7 @@ class Session:
         self._ctx = ctx or ToolContext()
         self._changes = dict(changes or {})
         self._turn = Gate(1)
-        self.cwd = os.path.abspath(cwd or self._ctx.working_dir or _here())
+        self.cwd = os.path.abspath(cwd or self._ctx.working_dir or here())
         """Where the next command starts."""
 
     @property
@@ -98,18 +98,6 @@ class Session:
             return []
         self.cwd = directory
         return self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError as error:
-        raise InvalidRequest(
-            "cwd_missing",
-            "The current directory of this process no longer exists.",
-            field="working_dir",
-            hint="Give a working_dir that exists.",
-        ) from error
 
 
 def _told(state: int) -> tuple[str | None, dict[str, str] | None]:

@@ -15,7 +15,7 @@ SECRET_NAMES = """
     SENTRY_AUTH_TOKEN TWILIO_AUTH_TOKEN CLOUDFLARE_API_TOKEN CLOUDSDK_AUTH_ACCESS_TOKEN DIGITALOCEAN_ACCESS_TOKEN
     ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN API_TOKENS TOKEN2
     OP_SERVICE_ACCOUNT_TOKEN VSCODE_GIT_IPC_AUTH_TOKEN JPY_API_TOKEN TOKEN_PROD VAULT_TOKEN_FILE AUTHTOKEN accessToken
-    npm_config__authToken npm_config_//registry.npmjs.org/:_authToken INPUT_GITHUB-TOKEN AWS_WEB_IDENTITY_TOKEN_FILE
+    npm_config__authToken npm_config_//registry.example/:_authToken INPUT_GITHUB-TOKEN AWS_WEB_IDENTITY_TOKEN_FILE
     SECRET CLIENT_SECRET ARM_CLIENT_SECRET AZURE_CLIENT_SECRET NEXTAUTH_SECRET SESSION_SECRET COOKIE_SECRET MSI_SECRET
     OAUTH_CLIENT_SECRET STRIPE_WEBHOOK_SECRET VAULT_SECRET_ID JWT_SECRET MY_SECRETS clientSecret SECRET_1 TF_VAR_secret
     PASSWORD PGPASSWORD DB_PASSWORD POSTGRES_PASSWORD MYSQL_ROOT_PASSWORD REDIS_PASSWORD TWINE_PASSWORD RESTIC_PASSWORD
@@ -220,7 +220,7 @@ SECRET_VALUES = {
     "a bearer header": "Bearer " + "a1B2c3D4e5" * 3,
     "an API key header": "x-api-key: " + "a1B2c3D4",
     "OTLP headers": "authorization=Basic%20" + "eDp5eno=",
-    "an npmrc line": "//registry.npmjs.org/:_authToken=" + "a1B2c3D4",
+    "an npmrc line": "//registry.example/:_authToken=" + "a1B2c3D4",
     "a service account": '{"type": "service_account", "private_key": "-----"}',
     "docker auths": '{"auths": {"ghcr.io": {"auth": "' + "eDp5eno=" + '"}}}',
 }
