@@ -16,6 +16,9 @@ from nacre import Bash
 from tests.support.census import MARK, strays
 from tests.support.lifeline import Gate, Lifeline
 
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # ignored in what a script starts with `&`; programs inherit it
 os.environ[MARK] = secrets.token_hex(4)
 
 PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))

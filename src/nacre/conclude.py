@@ -49,7 +49,11 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
     if quiet and isinstance(last, Stopped) and last.asleep:
         remarks.append(
             f"No output for {silence:.0f} s and nothing was computing; it may have been waiting for input "
-            "(stdin is empty: pass answers by flags or `stdin`)."
+            + (
+                "(stdin is empty: pass answers by flags or `stdin`)."
+                if plan.stdin is None
+                else "(stdin is at its end)."
+            )
         )
     if last.ended:
         remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")

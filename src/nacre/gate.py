@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import resource
 import threading
 from collections import deque
@@ -27,14 +28,25 @@ class Gate:
     def __init__(self, capacity: int | None = None) -> None:
         if capacity is not None and capacity < 1:
             raise ValueError(f"max_running is {capacity}; it must be at least 1")
-        self._free = default_capacity() if capacity is None else capacity
+        self._capacity = default_capacity() if capacity is None else capacity
+        self._open()
+
+    def _open(self) -> None:
+        self._free = self._capacity
         self._queue: deque[_Ticket] = deque()
         self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def _start_afresh_after_fork(self) -> None:
+        """Who holds the places, and who waits for them, is in the other process."""
+        if self._process != os.getpid():
+            self._open()
 
     async def enter(self, cancel: Cancel | None = None) -> bool:
         """Wait for a place. False: cancelled first. Pair every True with a `leave`."""
         if cancel is not None and cancel.cancelled:
             return False
+        self._start_afresh_after_fork()
         with self._lock:
             if self._free > 0:
                 self._free -= 1
@@ -44,7 +56,7 @@ class Gate:
         forget = None if cancel is None else cancel.on_cancel(ticket.refuse)
         try:
             admitted = await ticket.answer
-        except asyncio.CancelledError:
+        except BaseException:
             self._give_up(ticket)
             raise
         finally:

@@ -29,7 +29,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     text = _text(request.command)
     _check_access(ctx)
     _check_lists(ctx)
-    cwd = _directory(request, ctx)
+    cwd = directory_for(request, ctx)
     timeout, remarks = _timeout(request, profile)
     leftovers = _one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
     _check_env(request.env)
@@ -51,7 +51,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         spill=profile.spill if limits.spill is None else _size(limits.spill, "limits.spill"),
         spill_dir=None if ctx.output_dir is None else _output_directory(ctx.output_dir),
         spill_name=_spill_name(ctx.conversation_id),
-        reusable=not request.env,
+        reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,
     )
 
@@ -205,7 +205,8 @@ def _absolute(path: StrPath, field: str) -> str:
     return os.path.abspath(_path(path, field))
 
 
-def _directory(request: Request, ctx: ToolContext) -> str:
+def directory_for(request: Request, ctx: ToolContext) -> str:
+    """Where it would start; InvalidRequest when it may not."""
     field = "working_dir" if request.cwd is None else "cwd"
     path = "" if request.cwd is None else _path(request.cwd, "cwd")
     if not os.path.isabs(path):

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from types import MappingProxyType
 
+from nacre.errors import InvalidRequest
 from nacre.gate import Gate
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.keeper.system import payload
-from nacre.plan import here
-from nacre.result import Ended, Event, Result
+from nacre.plan import directory_for, here
+from nacre.result import Ended, Event, Exited, Result
 from nacre.tool import Bash, Carry, ending
 from nacre.types import Plan, Request, ToolContext
 
 _NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """What bash and the keeper set for each shell."""
+_NOT_TOLD = (
+    "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
+    "the session is as before."
+)
 
 
 class Session:
@@ -56,8 +62,9 @@ class Session:
         """As `Bash.stream`."""
         request = Request(request) if isinstance(request, str) else request
         await self._turn.enter()
-        state = payload(b"")
+        state = None
         try:
+            state = payload(b"")
             remarks = self._find_directory("this command ran")
             given: dict[str, str] = {}
 
@@ -70,13 +77,15 @@ class Session:
                 return replace(plan, env=env, reusable=False)
 
             ctx = replace(self._ctx, working_dir=self.cwd)
-            async for event in self._bash.walk(request, ctx, Carry(prepare, state)):
-                if isinstance(event, Ended):
-                    remarks += self._learn(state, given, own_directory=request.cwd is not None)
-                    event = Ended(replace(event.result, remarks=(*event.result.remarks, *remarks)))
-                yield event
+            async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:
+                async for event in events:
+                    if isinstance(event, Ended):
+                        remarks += self._learn(state, given, request, event.result)
+                        event = Ended(replace(event.result, remarks=(*event.result.remarks, *remarks)))
+                    yield event
         finally:
-            os.close(state)
+            if state is not None:
+                os.close(state)
             self._turn.leave()
 
     def _find_directory(self, consequence: str) -> list[str]:
@@ -88,14 +97,21 @@ class Session:
             self.cwd = os.path.dirname(self.cwd)
         return [f"The session's directory {lost} no longer exists; {consequence} in {self.cwd}."]
 
-    def _learn(self, state: int, given: Mapping[str, str], *, own_directory: bool) -> list[str]:
+    def _learn(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
         directory, environment = _told(state)
+        if directory is None and isinstance(result.outcome, Exited):
+            return [_NOT_TOLD]
         if environment is not None:
             changed = {name: value for name, value in environment.items() if given.get(name) != value}
             removed = dict.fromkeys(given.keys() - environment.keys())
             self._changes.update({k: v for k, v in {**changed, **removed}.items() if k not in _NOT_ITS_OWN})
-        if directory is None or own_directory or directory == self.cwd:
+        if directory is None or request.cwd is not None or directory == self.cwd:
             return []
+        if os.path.isdir(directory):
+            try:
+                directory_for(replace(request, cwd=directory), self._ctx)
+            except InvalidRequest as error:
+                return [f"The session stays in {self.cwd}. {error.message}"]
         self.cwd = directory
         return self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
 

@@ -204,13 +204,14 @@ async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_clo
     bash: Bash, life: Lifeline, tmp_path: Path
 ) -> None:
     cleanup = "trap 'head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; echo cleaned >f; exit 3' TERM"
-    task = asyncio.create_task(bash.run(Request(f"{cleanup}; {life.hold} sleep 999", cwd=tmp_path)))
-    await life.held()
+    task = asyncio.create_task(bash.run(Request(f"{cleanup}; {life.hold} ({life.hold} exec sleep 999)", cwd=tmp_path)))
+    await life.held(by=2)  # the sleep, too: bash runs its trap when that has ended
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     await life.ended()
-    assert (tmp_path / "f").read_text() == "cleaned\n"
+    file = tmp_path / "f"
+    await until(lambda: file.exists() and file.read_text() == "cleaned\n", "the end of the clean-up")
 
 
 async def test_a_child_whose_shell_dies_first_has_time_to_clean_up_too(
@@ -227,9 +228,20 @@ async def test_a_child_whose_shell_dies_first_has_time_to_clean_up_too(
     assert (tmp_path / "f").read_text() == "cleaned\n"
 
 
+async def test_commands_that_are_just_starting_a_program_are_ended_too(bash: Bash, life: Lifeline) -> None:
+    cancel = Cancel()
+    text = f"trap 'echo bye; exit 3' TERM; {life.hold} sleep 999"
+    runs = asyncio.gather(*(bash.run(text, ToolContext(cancel=cancel)) for _ in range(40)))
+    await life.held(by=20)
+    cancel.cancel()
+    held = [result for result in await runs if result.pid is not None]
+    assert [result.outcome for result in held] == [Cancelled()] * len(held)
+    assert life.over
+
+
 async def test_what_a_run_prints_after_the_switch_was_thrown_is_kept(bash: Bash, life: Lifeline) -> None:
     cancel = Cancel()
-    command = f"trap 'echo bye; exit 3' TERM; echo hello; {life.hold} sleep 999"
+    command = f"trap 'echo bye; exit 3' TERM; echo hello; ({life.hold} exec sleep 999)"
     task = asyncio.create_task(bash.run(command, ToolContext(cancel=cancel)))
     await life.held()
     cancel.cancel()

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
-from nacre.errors import PathNotAllowed
 from nacre.keeper.system import payload
 from nacre.result import Cancelled, Exited, Signalled, TimedOut
 from nacre.session import _told
@@ -280,13 +279,19 @@ def test_a_session_in_a_relative_directory_that_does_not_exist_does_not_hang() -
     assert run_host(program, within=20) in ("Exited(code=0)\n", "cwd_missing\n")
 
 
-async def test_a_session_outside_the_allowed_paths_can_be_brought_back(home: Path) -> None:
+async def test_a_session_does_not_leave_the_allowed_paths(home: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=home, allowed_paths=(home,)))
-    await session.run("cd /")
-    with pytest.raises(PathNotAllowed):
-        await session.run("pwd")
-    back = await session.run(Request("pwd", cwd=home))
-    assert back.stdout == f"{home}\n"
+    gone = await session.run("cd /; export A=1")
+    assert gone.remarks == (f"The session stays in {home}. The working directory '/' is outside the allowed paths.",)
+    assert await say(session, "pwd; echo $A") == f"{home}\n1\n"
+
+
+async def test_a_shell_that_cannot_tell_its_state_is_said_to_have_not(home: Path) -> None:
+    session = Session(ctx=ToolContext(working_dir=home))
+    for text in ("exec true", "trap : EXIT; cd /; exit 0"):
+        (remark,) = (await session.run(text)).remarks
+        assert remark.startswith("The shell did not tell its directory and variables")
+        assert session.cwd == str(home)
 
 
 async def test_two_sessions_know_nothing_of_each_other(home: Path) -> None:

@@ -55,24 +55,27 @@ def test_what_a_command_says_while_it_is_ended_is_passed_on(nacre: Nacre, life: 
 
 
 def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: Lifeline) -> None:
+    with nacre.started("run", f"{life.hold} trap '' TERM; while :; do sleep 60; done") as program:
+        life.wait_held()
+        press_ctrl_c(program)
+        with pytest.raises(subprocess.TimeoutExpired):
+            program.wait(0.3)
+
+        def give_up() -> bool:
+            press_ctrl_c(program)
+            return program.poll() is not None
+
+        wait_until(give_up, "the end of nacre")
+        assert program.returncode == 130
+        life.wait_over()
+
+
+def test_ctrl_c_wakes_a_keeper_that_somebody_stopped(nacre: Nacre, life: Lifeline) -> None:
     with nacre.started("run", f"{life.hold} echo $PPID; {TREE}") as program:
         assert program.stdout is not None
-        keeper = int(read_line(program.stdout.fileno()))
-        os.kill(keeper, signal.SIGSTOP)  # now nothing can end the tree
-        try:
-            press_ctrl_c(program)
-            with pytest.raises(subprocess.TimeoutExpired):
-                program.wait(0.3)
-
-            def give_up() -> bool:
-                press_ctrl_c(program)
-                return program.poll() is not None
-
-            wait_until(give_up, "the end of nacre")
-            assert program.returncode == 130
-            assert not life.over
-        finally:
-            os.kill(keeper, signal.SIGCONT)
+        os.kill(int(read_line(program.stdout.fileno())), signal.SIGSTOP)
+        press_ctrl_c(program)
+        assert finish(program).code == 130
         life.wait_over()
 
 

@@ -48,7 +48,7 @@ class Collector:
 
     def _take(self, stream: StreamName, data: bytes) -> None:
         if self._spill is None and self._cap and self._both.seen + len(data) > self._limit:
-            self._spill = SpillFile(self._directory(), self._name, self._cap)
+            self._spill = SpillFile(self._directory, self._name, self._cap)
             self._spill.write(self._both.everything())
         if self._spill is not None:
             self._spill.write(data)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 
+from nacre.errors import NacreError
 from nacre.result import Spill
 
 FREE_FLOOR = 64 * 1024 * 1024
@@ -17,23 +19,25 @@ FREE_FLOOR = 64 * 1024 * 1024
 class SpillFile:
     __slots__ = ("_cap", "_fd", "complete", "path", "problem", "written")
 
-    def __init__(self, directory: str, name: str, cap: int) -> None:
+    def __init__(self, directory: Callable[[], str], name: str, cap: int) -> None:
         self._cap = cap
         self.written = 0
         self.complete = True
         self.problem = ""
         """Why it could not be written, in the system's words."""
         self._fd: int | None = None
-        self.path = os.path.join(directory, f"{name}-{os.urandom(4).hex()}.log")
+        self.path = "a file"
         try:
-            os.makedirs(directory, mode=0o700, exist_ok=True)
+            place = directory()
+            self.path = os.path.join(place, f"{name}-{os.urandom(4).hex()}.log")
+            os.makedirs(place, mode=0o700, exist_ok=True)
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
+        except (OSError, NacreError) as error:
             self._fail(error)
 
-    def _fail(self, error: OSError) -> None:
+    def _fail(self, error: Exception) -> None:
         self.complete = False
-        self.problem = error.strerror or str(error)
+        self.problem = getattr(error, "strerror", None) or str(error)
 
     def write(self, data: bytes) -> None:
         if self._fd is None:

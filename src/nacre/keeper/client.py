@@ -5,10 +5,12 @@ One keeper per process; a forked child gets its own. Everything here is synchron
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import fcntl
 import os
+import resource
 import select
 import signal
 import sys
@@ -18,7 +20,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Protocol
 
-from nacre.environment import build_env, host_environment
+from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper import system
 from nacre.keeper.serve import MAIN_FD
@@ -27,6 +29,10 @@ from nacre.keeper.wire import CLEAN, Channel, Start, environment_block
 from nacre.types import Plan
 
 _COUNTER_BITS = 22
+_NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", system.PORTABLE_FLAG)
+"""All the environment that the keeper gets: every command of this user may be able to read it."""
+_DESCRIPTORS = 96
+"""What the keeper cannot do without."""
 
 
 class Closable(Protocol):
@@ -59,6 +65,7 @@ class Client:
             with theirs:
                 self.pid = _spawn_keeper(theirs.fileno(), self._stderr)
             undo.pop_all()
+        self._process = _pidfd(self.pid)
         if predecessor is not None and predecessor.identity == self.identity:
             self._directory = predecessor._directory
             self._announce_directory()
@@ -79,6 +86,8 @@ class Client:
     def start(self, plan: Plan, state: int | None) -> Channel:
         """Ask for a run; its channel tells the rest. BlockingIOError: the keeper is busy, ask again shortly."""
         with self._lock, contextlib.ExitStack() as stack:
+            if self.dead:
+                raise ConnectionResetError  # another thread has found out
             self._count = (self._count + 1) % (1 << _COUNTER_BITS)
             tag = self.prefix + self._count
             control, theirs = Channel.pair()
@@ -144,10 +153,35 @@ class Client:
             text = os.pread(self._stderr, 64 * 1024, 0).decode("utf-8", "replace").strip()
             self.last_words = text.splitlines()[-1] if text else ""
             os.close(self._stderr)
-        # the pid cannot have been reused: nobody but this process can have reaped it
+        self._signal(signal.SIGKILL)
+        self._reap(bound=1.0)
+
+    def wake(self) -> None:
+        """Somebody may have stopped it."""
+        if not self.dead:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        """By its descriptor where there is one: its number may be another's by now, if this host reaps all children."""
         with contextlib.suppress(OSError):
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            if self._process is not None:
+                signal.pidfd_send_signal(self._process, number)
+            elif os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+                os.kill(self.pid, number)
+
+    def _reap(self, bound: float) -> bool:
+        until = time.monotonic() + bound
+        try:
+            while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() >= until:
+                    return False
+                time.sleep(0.002)
+        except ChildProcessError:
+            pass  # somebody else has
+        if self._process is not None:
+            os.close(self._process)
+            self._process = None
+        return True
 
     def dismiss(self, bound: float = 10.0) -> None:
         """Let it go, and wait until it has ended everything that it still keeps."""
@@ -157,15 +191,16 @@ class Client:
             self.dead = True
             self.channel.close()
             os.close(self._stderr)
-        until = time.monotonic() + bound
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(self.pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
-                time.sleep(0.002)
+        self._signal(signal.SIGCONT)
+        if not self._reap(bound):
+            _retired.append(self)
 
     def abandon_copies(self) -> None:
         """In a forked child: let go of what belongs to the parent, without a word to the keeper."""
         self.channel.close()
         os.close(self._stderr)
+        if self._process is not None:
+            os.close(self._process)
 
 
 def _identity() -> tuple[int, int]:
@@ -191,7 +226,7 @@ def _spawn_keeper(channel: int, stderr: int) -> int:
         return os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", program],
-            build_env(host_environment(), env={}).values,
+            {name: value for name, value in host_environment().items() if name in _NEEDED},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
@@ -211,6 +246,8 @@ def _spawn_keeper(channel: int, stderr: int) -> int:
 
 _lock = threading.Lock()
 _client: Client | None = None
+_retired: list[Client] = []
+"""Dismissed and perhaps not gone yet."""
 _live: weakref.WeakSet[Closable] = weakref.WeakSet()
 """Runs in progress: a forked child must let go of their descriptors."""
 
@@ -223,10 +260,12 @@ def client() -> Client:
         return current
     with _lock:
         if _client is not None and _client.identity != _identity():
-            _client.bury()  # this process has changed its user since: so must its commands
+            _client.dismiss(bound=0)  # this process has changed its user since: so must its commands
         if _client is None or _client.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
+            _check_descriptors()
+            _retired[:] = [keeper for keeper in _retired if not keeper._reap(bound=0)]
             try:
                 _client = Client(predecessor=_client)
             except OSError as error:
@@ -237,6 +276,32 @@ def client() -> Client:
 def private_directory() -> str:
     """For files that go when this process does, however it ends: the keeper removes it."""
     return client().private_directory()
+
+
+def _check_descriptors() -> None:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if 0 <= limit < _DESCRIPTORS:
+        raise KeeperFailed(
+            f"nacre's keeper needs {_DESCRIPTORS} descriptors, and the limit is {limit}: see ulimit -Hn."
+        )
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None  # not Linux, or an old one
+
+
+def _clean_up_at_exit() -> None:
+    """A dead keeper removes nothing."""
+    if _client is not None and _client.dead and _client._directory is not None:
+        import shutil
+
+        shutil.rmtree(_client._directory, ignore_errors=True)
+
+
+atexit.register(_clean_up_at_exit)
 
 
 def enlist(run: Closable) -> None:

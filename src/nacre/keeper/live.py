@@ -47,7 +47,7 @@ class LiveRun:
         self._began = self._last_output = self._loop.time()
         self._loop.add_reader(control.fileno(), self._hear)
         bound = plan.timeout + plan.grace + GIVE_UP + _KEEPER_LATE
-        self._watchdog = self._loop.call_later(bound, self._lose) if bound < threading.TIMEOUT_MAX else None
+        self._watchdog = self._loop.call_later(bound, self._overdue) if bound < threading.TIMEOUT_MAX else None
         keepers.enlist(self)
 
     # for the caller
@@ -75,8 +75,7 @@ class LiveRun:
         """From any thread; the end arrives as usual."""
         with self._lock:
             if not self._closed:
-                with contextlib.suppress(OSError):
-                    self._control.send(CANCEL)
+                self._say_cancel()
 
     def close(self) -> None:
         """Let go. If it still runs, the keeper ends it."""
@@ -84,12 +83,19 @@ class LiveRun:
             if self._closed:
                 return
             self._closed = True
+            if self._listening:
+                self._say_cancel()  # said, not only meant: a process that this one forked may hold the channel open
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._control.fileno())
                 if self._watchdog is not None:
                     self._watchdog.cancel()
             self._control.close()
             self._intake.close()
+
+    def _say_cancel(self) -> None:
+        with contextlib.suppress(OSError):
+            self._control.send(CANCEL)
+        self._keeper.wake()
 
     def abandon_copies(self) -> None:
         """In a forked child: the run goes on in the parent."""
@@ -101,10 +107,8 @@ class LiveRun:
 
     def _hear(self) -> None:
         try:
-            message = self._control.receive()
-            while message is not None:
+            while self._listening and (message := self._control.receive()) is not None:
                 self._understand(message[0].split(b"\0"), message[1])
-                message = self._control.receive() if self._listening and self._control.pending else None
         except EOFError:
             self._loop.remove_reader(self._control.fileno())
             # A dying keeper's descriptors close one after another: look at the main one when all are.
@@ -148,6 +152,12 @@ class LiveRun:
     def _stop_listening(self) -> None:
         self._listening = False
         self._loop.remove_reader(self._control.fileno())
+
+    def _overdue(self) -> None:
+        """The keeper should have ended it long ago. Unless it was this event loop that stood still."""
+        if not self._closed:
+            self._hear()
+            self._lose()
 
     def _lose(self) -> None:
         """The keeper is gone without a word about this run, or does not answer in time."""

@@ -2,7 +2,7 @@
 
 `BASH_EXECUTION_STRING` is where bash itself keeps the text of `-c`, so the command's shell has no variable it would not
 have had. `LC_ALL=C`, because in a UTF-8 locale `read` loses a byte 1 that follows half a character. `SECONDS=0`,
-because the shell may have waited at its gate for a while.
+because the shell may have waited at its gate for a while. No command is empty: who reads nothing was not released.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ MARK = "IFS= LC_ALL=C read -r"
 """How every shell of ours looks in a listing, and every fork of it that has not become another program."""
 
 _SHORT = f'{MARK} -d "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;'
-_LONG = f'{MARK} -u 9 BASH_EXECUTION_STRING;{MARK} -d "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
-_RUN = 'SECONDS=0;eval -- "$BASH_EXECUTION_STRING"'
+_LONG = f'{MARK} -u 9 BASH_EXECUTION_STRING||exit 125;{MARK} -d "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
+_RUN = '[[ $BASH_EXECUTION_STRING ]]||exit 125;SECONDS=0;eval -- "$BASH_EXECUTION_STRING"'
 
 # A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
-# trap of its own (after the text), once, and unseen by `set -x`. An empty entry marks the end.
+# trap of its own (after the text; but not both), once, and unseen by `set -x`. An empty entry marks the end.
 _TELL = (
     "{ set +x; } 2>/dev/null;"
-    "if [[ -z ${NACRE_TOLD-} ]];then "
-    'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63;fi'
+    "if [[ -z ${NACRE_TOLD-} ]];then { "
+    'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63; } 2>/dev/null;fi'
 )
 _RUN_AND_TELL = f'trap \'{_TELL}\' EXIT;{_RUN};{{ set -- "$?"; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit "$1"'
 

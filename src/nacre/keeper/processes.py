@@ -70,7 +70,16 @@ def look(pid: int) -> Seen | None:
         return None
     state, ppid, pgid, sid = rest.split(None, 4)[:4]
     comm = name.partition(b"(")[2].decode("utf-8", "replace")
+    if state == b"Z" and _threads(pid) > 1:
+        state = b"S"  # only its first thread has ended
     return Seen(pid, int(ppid), int(pgid), int(sid), state.decode(), comm)
+
+
+def _threads(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
 
 def command_line(seen: Seen) -> str:
@@ -104,6 +113,21 @@ def tag_in(command: str) -> int:
     """The tag in a command line of `listing`; 0 where there is none."""
     value = command.partition(f" {TAG_VARIABLE}=")[2].partition(" ")[0]
     return int(value) if value.isdigit() else 0
+
+
+def pipe_name(fd: int) -> str:
+    return f"pipe:[{os.fstat(fd).st_ino}]"
+
+
+def pipes_of(pid: int) -> set[str]:
+    """The pipes it holds, as far as we may look."""
+    found = set()
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    except OSError:
+        pass
+    return found
 
 
 def children_of(pid: int) -> list[int]:

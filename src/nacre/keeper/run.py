@@ -17,8 +17,13 @@ from nacre.keeper.spawn import Shell
 from nacre.keeper.system import LINUX
 from nacre.keeper.wire import ENDED, Channel, Start
 
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 GIVE_UP = 1.0
 """Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
+_FREEZE, _FREEZE_ROUNDS = 0.0005, 5
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
 
@@ -35,6 +40,7 @@ class Run:
         "ended",
         "fds",
         "foreign",
+        "forks",
         "grace",
         "groups",
         "keep",
@@ -42,6 +48,7 @@ class Run:
         "leftovers",
         "patience",
         "pid",
+        "pipes",
         "reason",
         "start",
         "status",
@@ -59,6 +66,7 @@ class Run:
         self.control = control
         self.began = time.monotonic()
         self.deadline = self.began + start.timeout
+        self.pipes = {processes.pipe_name(fd) for fd in self.fds}
         self.reason = EXIT
         self.asleep = False
         self.status: int | None = None
@@ -71,12 +79,15 @@ class Run:
         """Set while the ladder is climbed."""
         self.adopted: set[int] = set()
         """Processes of this run that have become children of the keeper."""
+        self.forks: set[int] = set()
+        """Forks of the shell that were sent TERM before they became another program."""
         self.foreign: set[int] = set()
         """Tags of other keepers that run inside this run."""
         self.leftovers = b""
         """For the report: what the shell had left running, when that is ended."""
-        self.patience = 3
-        """How often to look again before leftovers are named: a fork may be about to become another program."""
+        self.patience = 6
+        """How often to look again before something counts as left over: it may be about to end (`exec > >(tee log)`),
+        or be a fork about to become another program."""
         self.groups: set[int] = {shell.pid}
         """Process groups seen in this run; all that finds an orphan where there is no subreaper."""
 
@@ -123,17 +134,38 @@ class Run:
 
     # how it is ended
 
-    def begin_ending(self, reason: bytes) -> None:
-        """The first rung. Once: what is started from now on is clean-up, and a second TERM would end that too."""
+    def begin_ending(self, reason: bytes, adopt: Callable[[], None]) -> None:
+        """The first rung. Once: what is started from now on is clean-up, and a second TERM would end that too.
+
+        Everything is stopped first, until no more of it turns up: a child that is being forked just now would miss the
+        TERM, and its shell would wait for it instead of running its trap.
+        """
         members = self.members()
         self.reason = reason
         self.asleep = all(seen.asleep for seen in members.values())
         if self.status is not None:
             self.leftovers = _rows(b"ended", members)
+        stopped: set[int] = set()
+        for _ in range(_FREEZE_ROUNDS):
+            if not members.keys() - stopped:
+                break
+            for pid in members.keys() - stopped:
+                send_signal(pid, signal.SIGSTOP)
+            stopped |= members.keys()
+            time.sleep(_FREEZE)
+            adopt()
+            members = self.members()
+        self.forks = {pid for pid, seen in members.items() if pid != self.pid and processes.is_fork(seen)}
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            for pid in members:
+                send_signal(pid, number)
         self.kill_at = time.monotonic() + self.grace
-        for pid in members:
+
+    def ask_again(self, members: dict[int, Seen]) -> None:
+        """A fork that has become another program since: bash may have taken the TERM for its own, and forgotten it."""
+        for pid in [pid for pid in self.forks if pid in members and not processes.is_fork(members[pid])]:
+            self.forks.discard(pid)
             send_signal(pid, signal.SIGTERM)
-            send_signal(pid, signal.SIGCONT)  # a stopped process would not hear it
 
     def climb(self, now: float) -> float | None:
         """When to look again; None when there is nothing more to do."""
@@ -142,6 +174,7 @@ class Run:
         if not members and self.status is not None:
             return None
         if now < self.kill_at:
+            self.ask_again(members)
             return min(now + _LOOK_AGAIN, self.kill_at)
         if now > self.kill_at + GIVE_UP:
             return None

@@ -17,7 +17,7 @@ import time
 from nacre.keeper import processes
 from nacre.keeper.drain import drain
 from nacre.keeper.loop import Loop
-from nacre.keeper.run import CANCEL, TIMEOUT, Run, send_signal
+from nacre.keeper.run import CANCEL, GIVE_UP, TIMEOUT, Run, send_signal
 from nacre.keeper.spare import Spare
 from nacre.keeper.spawn import FIRST_FREE_FD, spawn
 from nacre.keeper.system import LINUX, become_keeper
@@ -28,7 +28,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAIN_FD = 3
-_POLITE = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "PIPE", "TSTP", "TTIN", "TTOU", "VTALRM", "PROF")
+_HEARD = {
+    "SIGKILL",
+    "SIGSTOP",
+    "SIGCONT",
+    "SIGCHLD",
+    "SIGSEGV",
+    "SIGBUS",
+    "SIGFPE",
+    "SIGILL",
+    "SIGABRT",
+    "SIGTRAP",
+    "SIGSYS",
+}
+"""All other signals are polite requests, and ignored."""
 _BECOMING = 0.005
 """Seconds until a fork has surely become the program it is to run."""
 
@@ -68,6 +81,7 @@ class Keeper:
                 self.likely = None
             self.spare.expire()
         self.spare.dismiss()
+        self.sweep()
         for directory in self.directories:
             remove(directory)
 
@@ -114,7 +128,13 @@ class Keeper:
         rest = iter(fds)
         text, stdin, state = (next(rest) if want else None for want in wanted)
         try:
-            shell = self.spare.take(start) or spawn(start, self.variables(start), self.files, text, stdin, state)
+            shell = self.spare.take(start)
+            if shell is not None and not shell.release(start):
+                shell.abandon()  # somebody killed it just now
+                shell = None
+            if shell is None:
+                shell = spawn(start, self.variables(start), self.files, text, stdin, state)
+                shell.release(start)
         except (OSError, ValueError) as error:
             number = getattr(error, "errno", None) or 0
             self.answer(
@@ -122,7 +142,6 @@ class Keeper:
             )
             control.close()
             return
-        shell.release(start)
         run = Run(start, shell, control)
         self.runs[run.tag] = self.shells[run.pid] = run
         self.loop.watch(control, lambda: self.hear_run(run))
@@ -164,9 +183,18 @@ class Keeper:
         for run in list(self.runs.values()):
             drain(self.loop, run)
             self.end(run, CANCEL)
-        for pid, owner in self.adopted.items():
-            if owner is None:
+
+    def sweep(self) -> None:
+        """The last duty: whatever is below us now belongs to nobody else."""
+        until = time.monotonic() + GIVE_UP
+        while time.monotonic() < until:
+            members = processes.tree(set(self.children()))
+            for pid in members:
                 send_signal(pid, signal.SIGKILL)
+            self.reap()
+            if not members:
+                return
+            time.sleep(_BECOMING)
 
     # how runs end
 
@@ -205,8 +233,6 @@ class Keeper:
             self.adopted[pid] = run
             if run is not None:
                 run.adopted.add(pid)
-            elif self.host_gone:
-                send_signal(pid, signal.SIGKILL)
 
     def owner(self, pid: int) -> Run | None:
         tag = processes.tag_of(pid)
@@ -215,11 +241,14 @@ class Keeper:
             return None
         if tag in self.runs:
             return self.runs[tag]
+        # The tag is gone (`su` resets all limits, and so may the command). Its session or its pipes may still tell;
+        # and where there is only one run, it can be nobody else's.
         seen = processes.look(pid)
+        pipes = processes.pipes_of(pid)
         for run in self.runs.values():
-            if tag in run.foreign or (seen is not None and seen.sid == run.pid):
+            if tag in run.foreign or (seen is not None and seen.sid == run.pid) or pipes & run.pipes:
                 return run
-        return None
+        return next(iter(self.runs.values())) if len(self.runs) == 1 else None
 
     def review(self, run: Run) -> None:
         """Something of this run has died, or some time has passed: is it over?"""
@@ -232,7 +261,7 @@ class Keeper:
                 self.drop(run)
         elif run.status is not None:
             members = run.members()
-            if run.patience and any(processes.is_fork(seen) for seen in members.values()):
+            if run.patience and members:
                 run.patience -= 1
                 self.loop.at(time.monotonic() + _BECOMING, run.tag, lambda: self.review(run))
             elif members and not run.keep:
@@ -243,7 +272,7 @@ class Keeper:
     def end(self, run: Run, reason: bytes) -> None:
         if run.kill_at is None:
             self.adopt()
-            run.begin_ending(reason if run.status is None else run.reason)
+            run.begin_ending(reason if run.status is None else run.reason, self.adopt)
             self.killed.add(run.tag)
             self.climb(run, timed=True)
 
@@ -301,8 +330,8 @@ def prepare() -> tuple[int, int]:
                 pass  # the listing's own
     os.set_inheritable(MAIN_FD, False)
     os.chdir("/")
-    for name in _POLITE:
-        signal.signal(getattr(signal, "SIG" + name), signal.SIG_IGN)
+    for number in signal.valid_signals() - {getattr(signal, name) for name in _HEARD}:
+        signal.signal(number, signal.SIG_IGN)
     become_keeper()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:

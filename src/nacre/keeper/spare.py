@@ -8,6 +8,8 @@ what the path leads to, or when it has died.
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 from nacre.keeper.spawn import Shell, place, spawn
@@ -44,8 +46,9 @@ class Spare:
         shell = self._shell
         if shell is None or not self._fits(start):
             return None
-        if not _stands_in(shell, start.cwd):
+        if not _is_well(shell) or not _stands_in(shell, start.cwd):
             self.dismiss()
+            os.kill(shell.pid, signal.SIGKILL)  # a stopped one would not see that its gate is closed
             return None
         self._shell = None
         self.pids.discard(shell.pid)
@@ -83,6 +86,14 @@ class Spare:
         if self._shell is not None:
             self._shell.dismiss()
             self._shell = None
+
+
+def _is_well(shell: Shell) -> bool:
+    """Neither dead nor stopped. Its end, if that is what it is, stays to be reaped."""
+    try:
+        return os.waitid(os.P_PID, shell.pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
 
 
 def _stands_in(shell: Shell, cwd: bytes) -> bool:

@@ -22,7 +22,7 @@ TEXT_MAX = 4000
 FIRST_FREE_FD = 64
 """The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
 
-DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP) and s < 32]
+DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
 class Shell:
@@ -38,19 +38,26 @@ class Shell:
         self.err = err
         self.gate = gate
 
-    def release(self, start: Start) -> None:
-        """Open the gate: from here on it is the command's."""
+    def release(self, start: Start) -> bool:
+        """Open the gate: from here on it is the command's. False: there is nobody at the gate any more."""
+        if LINUX:
+            _tag(self.pid, start.tag)
         try:
-            if LINUX:
-                _tag(self.pid, start.tag)
-            os.write(self.gate, start.text or b"")
-        except OSError:
-            pass  # killed already; its end will tell
-        os.close(self.gate)
+            os.write(self.gate, start.text or b"\n")
+        except BrokenPipeError:
+            return False
+        finally:
+            os.close(self.gate)
+        return True
 
     def dismiss(self) -> None:
         """It will not be needed: with its gate closed it reads nothing, runs nothing, and exits."""
-        for fd in (self.gate, self.out, self.err):
+        os.close(self.gate)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Its gate is closed already."""
+        for fd in (self.out, self.err):
             if fd is not None:
                 os.close(fd)
 
@@ -120,10 +127,14 @@ def _limit(pid: int, files: tuple[int, int]) -> None:
     try:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
     except OSError:
-        pass  # killed already; its end will tell
+        pass  # killed already, or a kernel that lets nobody set another's limits: more descriptors than usual
 
 
 def _tag(pid: int, tag: int) -> None:
-    hard = resource.prlimit(pid, RLIMIT_LOCKS)[1]
-    if hard == resource.RLIM_INFINITY or tag <= hard:
-        resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
+    """Without it (a hard limit below the tag, a kernel that forbids it) orphans are told apart by other means."""
+    try:
+        hard = resource.prlimit(pid, RLIMIT_LOCKS)[1]
+        if hard == resource.RLIM_INFINITY or tag <= hard:
+            resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
+    except OSError:
+        pass

@@ -194,11 +194,6 @@ class Channel:
         finally:
             self.socket.setblocking(False)
 
-    @property
-    def pending(self) -> bool:
-        """A message has been read already: `receive` has more although the socket may not."""
-        return bool(self._waiting)
-
     def receive(self) -> tuple[bytes, list[int]] | None:
         """The next message; None when there is none yet. EOFError: the other side is gone."""
         return self._receive_packet() if LINUX else self._receive_framed()

@@ -1,0 +1,183 @@
+"""What a hostile review found, each as it was found."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, Session, ToolContext
+from nacre.keeper.client import client
+from nacre.keeper.processes import children_of, look
+from nacre.result import Exited, TimedOut
+from tests.support.hosts import run_host
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import until
+
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
+
+
+@ROOT
+def test_a_host_that_changes_its_group_gets_another_keeper_and_its_commands_run() -> None:
+    program = """
+        import os, nacre
+        first = nacre.run_sync("sleep 60 & echo $PPID", cwd="/")
+        os.setresgid(65534, 65534, 0)
+        second = nacre.run_sync("echo $PPID; id -g; exit 3", cwd="/")
+        assert second.exit_code == 3, second
+        keeper, group = second.stdout.split()
+        print(keeper != first.stdout.strip(), group)
+    """
+    assert run_host(program) == "True 65534\n"
+
+
+@pytest.mark.linux
+async def test_a_daemon_that_sheds_its_tag_dies_with_a_lone_run(bash: Bash, life: Lifeline) -> None:
+    daemon = f"{life.hold} (ulimit -S -x 5; setsid -f sleep 60 </dev/null >/dev/null 2>&1); sleep 999"
+    result = await bash.run(Request(daemon, timeout=1))
+    assert (result.outcome, result.running, life.over) == (TimedOut(1), (), True)
+
+
+@pytest.mark.linux
+def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: Lifeline) -> None:
+    program = """
+        import asyncio, nacre, sys
+        async def main():
+            await asyncio.gather(nacre.run(sys.argv[1]), nacre.run("sleep 0.3"))
+        asyncio.run(main())
+    """
+    inner = "bash -c 'sleep 60 & wait' </dev/null >/dev/null 2>&1"
+    run_host(program, f"{life.hold} (ulimit -S -x 5; setsid -f {inner})")
+    life.wait_over()
+
+
+async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(bash: Bash) -> None:
+    keeper = (await bash.run("echo $PPID")).stdout
+    task = asyncio.create_task(bash.run(Request("echo hi", timeout=0.1)))
+    await asyncio.sleep(0)
+    time.sleep(13)  # longer than any keeper may be late
+    result = await task
+    assert (result.outcome, result.stdout) == (Exited(0), "hi\n")
+    assert (await bash.run("echo $PPID")).stdout == keeper
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_it(bash: Bash, blow: int) -> None:
+    for _ in range(30):
+        await bash.run("true")
+        for pid in children_of(client().pid):
+            os.kill(pid, blow)
+            await until(lambda pid=pid: (seen := look(pid)) is None or seen.state in "ZTX", "the blow")  # type: ignore[misc]
+        result = await bash.run(Request("echo hi", timeout=20))
+        assert (result.outcome, result.stdout) == (Exited(0), "hi\n")
+
+
+@pytest.mark.linux
+@pytest.mark.req("M-11")
+async def test_what_is_let_through_for_one_call_does_not_wait_with_the_next_shell(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "not-for-everyone-1234")
+    passed = await bash.run("echo $MY_API_KEY", ToolContext(pass_env=("MY_API_KEY",)))
+    assert passed.stdout == "not-for-everyone-1234\n"
+    await bash.run("true")
+    for pid in children_of(client().pid):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            assert b"not-for-everyone" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+@pytest.mark.linux
+@pytest.mark.req("M-11")
+def test_the_keepers_environment_holds_next_to_nothing() -> None:
+    program = """
+        import nacre
+        print(nacre.run_sync("tr '\\\\0' '\\\\n' <&3 3</proc/$PPID/environ || echo denied").stdout)
+    """
+    shown = run_host(program, env={"INNOCENT": "hunter2"})
+    assert "hunter2" not in shown
+
+
+async def test_a_child_that_was_forked_in_mid_run_has_places_of_its_own() -> None:
+    program = """
+        import asyncio, os, nacre
+        bash = nacre.Bash(max_running=1)
+        async def main():
+            task = asyncio.create_task(bash.run("sleep 0.5; echo parent"))
+            await asyncio.sleep(0.1)
+            child = os.fork()
+            if child == 0:
+                asyncio.set_event_loop(None)
+                asyncio.events._set_running_loop(None)
+                print(asyncio.new_event_loop().run_until_complete(bash.run("echo child")).stdout, end="", flush=True)
+                os._exit(0)
+            await asyncio.to_thread(os.waitpid, child, 0)
+            print((await task).stdout, end="", flush=True)
+        asyncio.run(main())
+    """
+    assert run_host(program) == "child\nparent\n"
+
+
+async def test_output_that_goes_through_another_process_is_waited_for(bash: Bash, tmp_path: Path) -> None:
+    for _ in range(10):
+        result = await bash.run(Request("exec > >(tee log); echo through", cwd=tmp_path))
+        assert (result.outcome, result.stdout) == (Exited(0), "through\n")
+
+
+def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> None:
+    program = """
+        import os, sys, tempfile, nacre
+        tempfile.gettempdir()
+        os.rmdir(sys.argv[1])
+        result = nacre.run_sync("seq 1000", limits=nacre.Limits(output=10))
+        print(result.summary, result.seen, result.spill, result.remarks)
+    """
+    (tmp_path / "gone").mkdir()
+    shown = run_host(program, tmp_path / "gone", env={"TMPDIR": str(tmp_path / "gone")})
+    assert shown.startswith("exit 0 3893 None ('The output that is left out could not be written to a file: ")
+
+
+def test_a_session_survives_a_moment_without_descriptors() -> None:
+    program = """
+        import asyncio, os, resource, nacre
+        async def main():
+            session = nacre.Session()
+            await session.run("true")
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+            held = []
+            try:
+                while True:
+                    held.append(os.open("/dev/null", os.O_RDONLY))
+            except OSError:
+                pass
+            try:
+                print((await session.run("true")).summary)
+            except OSError as error:
+                print(error.strerror)
+            for fd in held:
+                os.close(fd)
+            print((await session.run("echo fine")).stdout, end="")
+        asyncio.run(main())
+    """
+    assert run_host(program).endswith("fine\n")
+
+
+@pytest.mark.skipif(shutil.which("python3") is None, reason="needs python3 on PATH")
+@pytest.mark.linux
+async def test_a_process_whose_first_thread_has_ended_is_alive(bash: Bash, life: Lifeline) -> None:
+    program = "import threading, time, ctypes; threading.Thread(target=time.sleep, args=(60,)).start(); "
+    program += "ctypes.CDLL(None).pthread_exit(None)"
+    result = await bash.run(Request(f'{life.hold} python3 -c "{program}"', timeout=1.5))
+    assert (result.outcome, result.running, life.over) == (TimedOut(1.5), (), True)
+
+
+async def test_a_session_is_not_needed_to_be_told_of_an_excursion(tmp_path: Path) -> None:
+    session = Session(ctx=ToolContext(working_dir=tmp_path))
+    assert (await session.run(Request("cd /usr", cwd="/"))).remarks == ()
+    assert session.cwd == str(tmp_path)
