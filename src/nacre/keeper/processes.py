@@ -1,8 +1,9 @@
 """Which processes there are, and which of them belong to a run.
 
 Linux: `/proc`, read by walking down from a process, so the cost is that of the run and not of the machine. Every
-descendant of a run carries the run's tag, a soft value of RLIMIT_LOCKS, which the kernel has ignored since 2.6, no
-program sets, and neither `setsid` nor `env -i` sheds. Elsewhere: one `ps`, and the tag in the environment.
+descendant of a run carries the run's tag, a soft value of RLIMIT_LOCKS, which the kernel has ignored since 2.4, hardly
+any program sets (`su` does), and neither `setsid` nor `env -i` sheds. Elsewhere: one `ps`, and the tag in the
+environment.
 
 Only looks, never signals. A process that vanishes while it is looked at was never there.
 """
