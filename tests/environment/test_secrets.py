@@ -261,3 +261,10 @@ def test_a_short_number_is_a_password_but_not_a_token() -> None:
 def test_bytes_that_are_not_utf8_do_not_disturb_the_judgement() -> None:
     assert looks_secret("CITY", b"\xff\xfe ghp_".decode("utf-8", "surrogateescape") + "a1B2c3D4e5" * 4)
     assert not looks_secret("CITY", b"Z\xfcrich".decode("utf-8", "surrogateescape"))
+
+
+@pytest.mark.req("M-11")
+def test_a_long_number_can_be_a_secret_and_a_count_is_none() -> None:
+    assert looks_secret("API_KEY", "1234567890")
+    assert looks_secret("MY_TOKEN", "87654321")
+    assert not looks_secret("MAX_TOKENS", "128000")

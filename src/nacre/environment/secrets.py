@@ -59,7 +59,7 @@ _ABOUT = r"""
 
 _SWITCHES = "0 1 true false yes no on off none null auto always never enabled disabled basic required"
 _SWITCH = frozenset(_SWITCHES.split())
-_NUMBER = r"[\d.,_]{1,10}[kKmM]?"
+_NUMBER = r"[\d.,_]{1,7}[kKmM]?"
 _FINGERPRINT = r"(?:0x)?[0-9A-F]{8,40}"
 
 
