@@ -74,7 +74,7 @@ class ToolContext:
     allowed_paths: tuple[StrPath, ...] = ()
     """When given, a command may only start in one of these directories or below."""
     approve: Callable[[Any], Awaitable[bool]] | None = None
-    """Asked when the policy wants a person's word."""
+    """Asked when a policy wants a person's word. Nothing asks yet: the checker will."""
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
     """Values that no command may inherit, under whatever name."""
