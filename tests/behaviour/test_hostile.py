@@ -136,6 +136,7 @@ async def test_output_that_goes_through_another_process_is_waited_for(bash: Bash
         assert (result.outcome, result.stdout) == (Exited(0), "through\n")
 
 
+@pytest.mark.linux  # elsewhere a keeper needs a temporary file itself
 def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> None:
     program = """
         import os, sys, tempfile, nacre

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from nacre import Bash, Profile, Request, Result
 from nacre.result import Exited, TimedOut
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
+from tests.support.waiting import until
 
 STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
 
@@ -122,3 +124,21 @@ async def test_a_timeout_over_the_maximum_is_lowered_and_the_result_says_so() ->
     result = await bash.run(Request("sleep 999", timeout=30))
     assert result.outcome == TimedOut(0.5)
     assert result.remarks[0] == "The timeout of 30 s is over the limit and was lowered to 0.5 s."
+
+
+async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and_kill(
+    life: Lifeline, tmp_path: Path
+) -> None:
+    """As when the machine sleeps: time for KILL and time to give up have both passed when the keeper looks again."""
+    bash = Bash(Profile(name="hasty", grace=0.2))
+    keeper = int((await bash.run("echo $PPID")).stdout)
+    command = (
+        f"{life.hold} (trap '' TERM; sleep 999; sleep 999) & trap 'echo >asked' TERM; while :; do sleep 0.01; done"
+    )
+    run = asyncio.create_task(bash.run(Request(command, timeout=0.3, cwd=tmp_path)))
+    await until((tmp_path / "asked").exists, "TERM")
+    os.kill(keeper, signal.SIGSTOP)
+    subprocess.run(["sleep", "2"], check=True)
+    os.kill(keeper, signal.SIGCONT)
+    result = await run
+    assert (result.outcome, result.running, life.over) == (TimedOut(0.3), (), True)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 GIVE_UP = 1.0
 """Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
-_FREEZE, _FREEZE_ROUNDS = 0.0005, 5
+_FREEZE = 0.0005
+_FREEZE_ROUNDS = 5 if LINUX else 0
+"""Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
 
@@ -45,6 +47,7 @@ class Run:
         "groups",
         "keep",
         "kill_at",
+        "killing_since",
         "leftovers",
         "patience",
         "pid",
@@ -77,6 +80,7 @@ class Run:
         """The host has been told."""
         self.kill_at: float | None = None
         """Set while the ladder is climbed."""
+        self.killing_since: float | None = None
         self.adopted: set[int] = set()
         """Processes of this run that have become children of the keeper."""
         self.forks: set[int] = set()
@@ -176,7 +180,9 @@ class Run:
         if now < self.kill_at:
             self.ask_again(members)
             return min(now + _LOOK_AGAIN, self.kill_at)
-        if now > self.kill_at + GIVE_UP:
+        if self.killing_since is None:
+            self.killing_since = now  # the first KILL, however late: the machine may have slept
+        elif now > self.killing_since + GIVE_UP:
             return None
         if LINUX:
             self.foreign |= {tag for tag in map(processes.tag_of, members) if tag is not None} - {self.tag}
