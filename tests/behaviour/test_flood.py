@@ -47,7 +47,7 @@ def test_four_gigabytes_cost_next_to_no_memory_and_no_more_disk_than_the_cap() -
         "growth": seen["growth"],
         "disk": seen["disk"],
         "summary": "exit 0",
-        "spill": [64 * MIB, False],
+        "spill": [16 * MIB, False],
         "modes": [0o700, 0o600],
         "counts": [[total, total - MIB, half, half]] * 2,
         "directory": seen["directory"],

@@ -21,5 +21,5 @@ class Profile:
     leftovers: Leftovers = "keep"
     output: int = 1 * MIB
     """Bytes of each stream held in memory."""
-    spill: int = 64 * MIB
+    spill: int = 16 * MIB
     """Bytes of the spill file."""
