@@ -7,6 +7,7 @@ import contextlib
 import os
 import shlex
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -15,12 +16,26 @@ import pytest
 from nacre import Bash, Cancel, Ended, Request, Result, Session, Started, ToolContext, run_sync
 from nacre.result import Cancelled, Exited
 from tests.support.census import fds
+from tests.support.commands import STUBBORN
 from tests.support.hosts import started_host
 from tests.support.lifeline import Lifeline
 from tests.support.said import said
 from tests.support.waiting import until
 
-STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
+
+@contextlib.contextmanager
+def switch_thrown_by_a_thread(life: Lifeline) -> Iterator[Cancel]:
+    """Once something holds the line."""
+    cancel = Cancel()
+
+    def throw() -> None:
+        life.wait_held()
+        cancel.cancel()
+
+    thread = threading.Thread(target=throw)
+    thread.start()
+    yield cancel
+    thread.join()
 
 
 @pytest.mark.req("K-07", "M-11")
@@ -50,17 +65,9 @@ async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline)
 
 @pytest.mark.req("K-07", "P-010")
 async def test_the_switch_ends_a_run_from_another_thread(bash: Bash, life: Lifeline) -> None:
-    cancel = Cancel()
     command = f"echo partial; {life.hold} {STUBBORN}"
-
-    def throw() -> None:
-        life.wait_held()
-        cancel.cancel()
-
-    thread = threading.Thread(target=throw)
-    thread.start()
-    result = await bash.run(Request(command), ToolContext(cancel=cancel))
-    thread.join()
+    with switch_thrown_by_a_thread(life) as cancel:
+        result = await bash.run(Request(command), ToolContext(cancel=cancel))
     assert result == Result(
         command=command,
         cwd=os.getcwd(),
@@ -249,55 +256,40 @@ async def test_what_a_run_prints_after_the_switch_was_thrown_is_kept(bash: Bash,
     assert (result.outcome, result.stdout) == (Cancelled(), "hello\nbye\n")
 
 
-@pytest.mark.req("K-07", "M-11")
-def test_a_host_that_is_killed_takes_the_whole_tree_with_it(life: Lifeline) -> None:
-    with started_host("import nacre, sys; nacre.run_sync(sys.argv[1])", f"{life.hold} {STUBBORN}") as host:
-        life.wait_held()
+def kill_a_host(life: Lifeline, program: str, command: str, *, runs: int = 1) -> None:
+    """While it has so many runs of the command, and until nothing of them is alive."""
+    with started_host(program, f"{life.hold} {command}", runs) as host:
+        life.wait_held(by=runs)
         host.kill()
         host.wait()
         life.wait_over()
+
+
+SEVERAL_AT_ONCE = """
+    import asyncio, nacre, sys
+    async def main():
+        await asyncio.gather(*(nacre.run(sys.argv[1]) for _ in range(int(sys.argv[2]))))
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.req("K-07", "M-11")
+def test_a_host_that_is_killed_takes_the_whole_tree_with_it(life: Lifeline) -> None:
+    kill_a_host(life, "import nacre, sys; nacre.run_sync(sys.argv[1])", STUBBORN)
 
 
 def test_a_host_that_is_killed_while_twenty_run_takes_them_all_with_it(life: Lifeline) -> None:
-    program = """
-        import asyncio, nacre, sys
-        async def main():
-            await asyncio.gather(*(nacre.run(sys.argv[1]) for _ in range(20)))
-        asyncio.run(main())
-    """
-    with started_host(program, f"{life.hold} {STUBBORN}") as host:
-        life.wait_held(by=20)
-        host.kill()
-        host.wait()
-        life.wait_over()
+    kill_a_host(life, SEVERAL_AT_ONCE, STUBBORN, runs=20)
 
 
 def test_a_host_that_is_killed_in_a_flood_takes_the_flood_with_it(life: Lifeline) -> None:
-    program = """
-        import asyncio, nacre, sys
-        async def main():
-            await asyncio.gather(*(nacre.run(sys.argv[1]) for _ in range(8)))
-        asyncio.run(main())
-    """
     flood = "trap '' TERM PIPE; while :; do printf '%65536s' x; printf '%65536s' x >&2; done 2>/dev/null"
-    with started_host(program, f"{life.hold} {flood}") as host:
-        life.wait_held(by=8)
-        host.kill()
-        host.wait()
-        life.wait_over()
+    kill_a_host(life, SEVERAL_AT_ONCE, flood, runs=8)
 
 
 def test_a_synchronous_run_is_ended_by_its_switch(life: Lifeline) -> None:
-    cancel = Cancel()
-
-    def throw() -> None:
-        life.wait_held()
-        cancel.cancel()
-
-    thread = threading.Thread(target=throw)
-    thread.start()
-    result = run_sync(f"{life.hold} sleep 999", cancel=cancel)
-    thread.join()
+    with switch_thrown_by_a_thread(life) as cancel:
+        result = run_sync(f"{life.hold} sleep 999", cancel=cancel)
     assert (result.outcome, life.over) == (Cancelled(), True)
 
 

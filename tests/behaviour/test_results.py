@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from nacre import Bash, Chunk, CommandFailed, Limits, Request, Result, ToolContext
 from nacre.result import Exited, NotStarted, Spill
-from tests.support.said import said
+from tests.support.said import parts, plainly, said
 
 MIB = 1024 * 1024
-
-
-def plainly(text: str, cwd: Path) -> tuple[int, bytes, bytes]:
-    """What bash itself makes of it."""
-    done = subprocess.run(["bash", "-c", text], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd)
-    return done.returncode, done.stdout, done.stderr
-
-
-def parts(result: Result) -> tuple[int | None, bytes, bytes]:
-    return result.exit_code, result.out.head + result.out.tail, result.err.head + result.err.tail
 
 
 SAME_AS_BASH = {
@@ -97,9 +86,8 @@ async def test_lines_before_a_syntax_error_run_and_the_code_is_that_of_bash(
 
 @pytest.mark.parametrize("text", ["-x", "--version", "--", "-e 'echo hi'"])
 async def test_a_command_may_begin_with_a_dash(bash: Bash, tmp_path: Path, text: str) -> None:
-    done = subprocess.run(["bash", "-c", "--", text], capture_output=True, check=False, cwd=tmp_path)
     result = await bash.run(Request(text, cwd=tmp_path))
-    assert parts(result) == (done.returncode, done.stdout, done.stderr)
+    assert parts(result) == plainly(text, tmp_path)
 
 
 async def test_a_result_is_whole(bash: Bash, tmp_path: Path) -> None:

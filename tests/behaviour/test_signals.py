@@ -13,13 +13,13 @@ import pytest
 from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
+from tests.support.commands import STUBBORN
 from tests.support.hosts import kill, run_host
 from tests.support.lifeline import Lifeline
 from tests.support.said import said
 from tests.support.waiting import until, until_steady, wait_until
 
 KILLED = Lost("nacre's keeper process was killed")
-STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
 
 
 async def keeper_of(bash: Bash) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nacre
+from tests.support.said import parts, plainly
 
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -23,12 +22,7 @@ SHOW = b'printf %s "$BASH_EXECUTION_STRING"; exit\n'
 def through_nacre(text: bytes) -> tuple[int | None, bytes, bytes]:
     result = nacre.run_sync(text.decode("utf-8", "surrogateescape"))
     assert result.dropped == 0
-    return result.exit_code, result.out.head + result.out.tail, result.err.head + result.err.tail
-
-
-def plainly(text: bytes) -> tuple[int | None, bytes, bytes]:
-    done = subprocess.run(["bash", "-c", text], capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    return done.returncode, done.stdout, done.stderr
+    return parts(result)
 
 
 def quoted(data: bytes) -> bytes:

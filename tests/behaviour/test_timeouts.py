@@ -13,11 +13,10 @@ import pytest
 
 from nacre import Bash, Profile, Request, Result
 from nacre.result import Exited, TimedOut
+from tests.support.commands import STUBBORN
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
 from tests.support.waiting import until
-
-STUBBORN = "setsid sleep 999 & (setsid sh -c 'trap \"\" TERM; sleep 999' &); sleep 999"
 
 
 @pytest.mark.req("P-002", "M-11")

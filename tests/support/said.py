@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
+from nacre import Result
 from nacre.result import Captured
 
 
@@ -9,3 +13,15 @@ def said(text: str | bytes = b"") -> Captured:
     """A stream that said this and no more."""
     data = text.encode() if isinstance(text, str) else text
     return Captured(head=data, seen=len(data))
+
+
+def plainly(text: str | bytes, cwd: Path | None = None) -> tuple[int | None, bytes, bytes]:
+    """What bash itself makes of a command: its code and all that it said."""
+    words = ["bash", "-c", "--", text]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd)
+    return done.returncode, done.stdout, done.stderr
+
+
+def parts(result: Result) -> tuple[int | None, bytes, bytes]:
+    """The same of a result that left nothing out."""
+    return result.exit_code, result.out.head + result.out.tail, result.err.head + result.err.tail
