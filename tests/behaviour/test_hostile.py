@@ -153,23 +153,17 @@ def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> N
 
 def test_a_session_survives_a_moment_without_descriptors() -> None:
     program = """
-        import asyncio, os, resource, nacre
+        import asyncio, nacre
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
         async def main():
             session = nacre.Session()
             await session.run("true")
-            resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-            held = []
-            try:
-                while True:
-                    held.append(os.open("/dev/null", os.O_RDONLY))
-            except OSError:
-                pass
-            try:
-                print((await session.run("true")).summary)
-            except OSError as error:
-                print(error.strerror)
-            for fd in held:
-                os.close(fd)
+            limit_descriptors(100)
+            with no_descriptor_left():
+                try:
+                    print((await session.run("true")).summary)
+                except OSError as error:
+                    print(error.strerror)
             print((await session.run("echo fine")).stdout, end="")
         asyncio.run(main())
     """

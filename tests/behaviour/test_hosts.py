@@ -298,10 +298,11 @@ def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
 
 def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate, tmp_path: Path) -> None:
     program = """
-        import asyncio, os, resource, sys, nacre
+        import asyncio, os, sys, nacre
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
 
         async def main():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+            limit_descriptors(100)
             bash = nacre.Bash(max_running=10)
             stream = bash.stream(sys.argv[1])
             events = []
@@ -310,20 +311,13 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
                     events.append(event.text)
                     if event.text == "a\\n":
                         gate = open(sys.argv[2], "w")
-                        held = []
-                        try:
-                            while True:
-                                held.append(os.open("/dev/null", os.O_RDONLY))
-                        except OSError:
-                            pass
-                        for spare in range(12):
-                            result = await bash.run("echo out; echo err >&2; head -c 200000 /dev/zero | wc -c")
-                            said = (result.stdout, result.stderr)
-                            whole = result.ok and said == ("out\\n200000\\n", "err\\n")
-                            assert whole or type(result.outcome).__name__ == "NotStarted", (spare, result)
-                            os.close(held.pop())
-                        for fd in held:
-                            os.close(fd)
+                        with no_descriptor_left() as held:
+                            for spare in range(12):
+                                result = await bash.run("echo out; echo err >&2; head -c 200000 /dev/zero | wc -c")
+                                said = (result.stdout, result.stderr)
+                                whole = result.ok and said == ("out\\n200000\\n", "err\\n")
+                                assert whole or type(result.outcome).__name__ == "NotStarted", (spare, result)
+                                os.close(held.pop())
                         assert (await bash.run("echo hi")).stdout == "hi\\n"
                         gate.write("go\\n")
                         gate.close()
@@ -338,28 +332,22 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
 
 def test_a_host_without_descriptors_for_a_keeper_gets_a_clear_answer() -> None:
     program = """
-        import asyncio, os, resource, nacre
+        import asyncio, os, nacre
         import nacre.call
         from nacre import NacreError
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
 
         async def main():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (60, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+            limit_descriptors(60)
             bash = nacre.Bash()
-            held = []
-            try:
-                while True:
-                    held.append(os.open("/dev/null", os.O_RDONLY))
-            except OSError:
-                pass
-            for spare in range(12):
-                try:
-                    result = await bash.run("echo hi")
-                    assert result.stdout == "hi\\n" or type(result.outcome).__name__ == "NotStarted", result
-                except NacreError:
-                    pass
-                os.close(held.pop())
-            for fd in held:
-                os.close(fd)
+            with no_descriptor_left() as held:
+                for spare in range(12):
+                    try:
+                        result = await bash.run("echo hi")
+                        assert result.stdout == "hi\\n" or type(result.outcome).__name__ == "NotStarted", result
+                    except NacreError:
+                        pass
+                    os.close(held.pop())
             print((await bash.run("echo fine")).stdout, end="")
 
         asyncio.run(main())
