@@ -12,14 +12,13 @@ import pytest
 
 from nacre import Bash, Cancel
 from nacre.gate import Gate, default_capacity
+from tests.support.queue import in_queue
 from tests.support.waiting import until
 
 
 async def wait_at(gate: Gate, cancel: Cancel | None = None) -> asyncio.Task[bool]:
     """A task that stands in the queue."""
-    task = asyncio.create_task(gate.enter(cancel))
-    await asyncio.sleep(0)
-    return task
+    return await in_queue(gate, gate.enter(cancel))
 
 
 async def test_as_many_enter_as_there_are_places() -> None:
@@ -40,8 +39,7 @@ async def test_the_queue_is_served_in_order() -> None:
         order.append(name)
         gate.leave()
 
-    tasks = [asyncio.create_task(one(name)) for name in range(10)]
-    await asyncio.sleep(0)
+    tasks = [await in_queue(gate, one(name)) for name in range(10)]
     gate.leave()
     await asyncio.wait_for(asyncio.gather(*tasks), 5)
     assert order == list(range(10))
@@ -118,8 +116,7 @@ def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
     async def queue_up() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda *_: None)  # "Task was destroyed but it is pending": so it was
-        loop.create_task(gate.enter())  # noqa: RUF006
-        await asyncio.sleep(0)
+        await wait_at(gate)
 
     loop = asyncio.new_event_loop()
     loop.run_until_complete(queue_up())
@@ -143,7 +140,7 @@ def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
         with lock:
             inside += 1
             most = max(most, inside)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # whoever else could come in does so now
         with lock:
             inside -= 1
         gate.leave()

@@ -19,6 +19,7 @@ from tests.support.census import fds
 from tests.support.commands import STUBBORN
 from tests.support.hosts import started_host
 from tests.support.lifeline import Lifeline
+from tests.support.queue import in_queue
 from tests.support.said import said
 from tests.support.waiting import until
 
@@ -55,7 +56,7 @@ async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline)
     for moments in range(25):
         task = asyncio.create_task(bash.run(f"{life.hold} sleep 999"))
         for _ in range(moments):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # one turn of the loop
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -117,8 +118,8 @@ async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_
     bash, cancel, first_cancel = Bash(max_running=1), Cancel(), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=first_cancel)))
     await life.held()
-    queued = asyncio.create_task(bash.run(Request("touch started", cwd=tmp_path), ToolContext(cancel=cancel)))
-    await asyncio.sleep(0)
+    late = bash.run(Request("touch started", cwd=tmp_path), ToolContext(cancel=cancel))
+    queued = await in_queue(bash._gate, late)
     cancel.cancel()
     assert await queued == Result(command="touch started", cwd=str(tmp_path), outcome=Cancelled())
     assert not first.done()
@@ -132,8 +133,7 @@ async def test_a_queued_run_can_be_called_off_by_its_task(life: Lifeline, tmp_pa
     bash, cancel = Bash(max_running=1), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=cancel)))
     await life.held()
-    queued = asyncio.create_task(bash.run(Request("touch started", cwd=tmp_path)))
-    await asyncio.sleep(0)
+    queued = await in_queue(bash._gate, bash.run(Request("touch started", cwd=tmp_path)))
     queued.cancel()
     with pytest.raises(asyncio.CancelledError):
         await queued

@@ -51,7 +51,7 @@ def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
     assert run_host(program) == f"{[['200', '3000']] * 3}\n"
 
 
-def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate, tmp_path: Path) -> None:
+def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate) -> None:
     program = """
         import asyncio, os, sys, nacre
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
@@ -82,7 +82,7 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
 
         asyncio.run(main())
     """
-    assert run_host(program, f"echo a; {gate.wait}; echo b", tmp_path / "gate") == "['a\\n', 'b\\n', 'exit 0']\n"
+    assert run_host(program, f"echo a; {gate.wait}; echo b", gate.path) == "['a\\n', 'b\\n', 'exit 0']\n"
 
 
 def test_a_host_without_descriptors_for_a_keeper_gets_a_clear_answer() -> None:

@@ -35,7 +35,7 @@ def test_after_a_fork_both_parent_and_child_work_with_keepers_of_their_own() -> 
 
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "sys.exit(0)", "os.kill(os.getpid(), 9)"])
-def test_a_run_of_the_parent_survives_a_forked_child(ending: str, gate: Gate, tmp_path: Path) -> None:
+def test_a_run_of_the_parent_survives_a_forked_child(ending: str, gate: Gate) -> None:
     program = f"""
         import asyncio, os, pathlib, sys, nacre
 
@@ -60,19 +60,17 @@ def test_a_run_of_the_parent_survives_a_forked_child(ending: str, gate: Gate, tm
             {ending}
         print(result)
     """
-    gate_path = tmp_path / "gate"
-    expected = "('exit 0', 'a\\nb\\n')\n"
-    assert run_host(program, f"echo a; {gate.wait}; echo b", gate_path) == expected
+    assert run_host(program, f"echo a; {gate.wait}; echo b", gate.path) == "('exit 0', 'a\\nb\\n')\n"
 
 
 def test_a_forked_child_that_goes_on_inside_the_loop_can_run_commands(gate: Gate, tmp_path: Path) -> None:
     program = """
         import asyncio, os, pathlib, sys, nacre
+        from tests.support.waiting import until
 
         async def main():
             running = asyncio.create_task(nacre.run(sys.argv[1]))
-            while not os.path.exists(sys.argv[3]):
-                await asyncio.sleep(0.01)
+            await until(pathlib.Path(sys.argv[3]).exists, "the beginning of the run")
             child = os.fork()
             if child == 0:
                 status = 1
@@ -88,7 +86,7 @@ def test_a_forked_child_that_goes_on_inside_the_loop_can_run_commands(gate: Gate
     """
     ready = tmp_path / "ready"
     text = f"echo a; : >'{ready}'; {gate.wait}; echo b"
-    assert run_host(program, text, tmp_path / "gate", ready) == "a\nb\n"
+    assert run_host(program, text, gate.path, ready) == "a\nb\n"
 
 
 def test_a_forked_child_does_not_wait_for_places_that_its_parent_holds(life: Lifeline) -> None:

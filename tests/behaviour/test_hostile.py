@@ -17,7 +17,7 @@ from nacre.keeper.client import client
 from nacre.keeper.processes import children_of, look
 from nacre.result import Exited, TimedOut
 from tests.support.hosts import run_host
-from tests.support.lifeline import Lifeline
+from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import until, until_steady
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
@@ -60,7 +60,7 @@ def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: 
 async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(bash: Bash) -> None:
     keeper = (await bash.run("echo $PPID")).stdout
     task = asyncio.create_task(bash.run(Request("echo hi", timeout=0.1)))
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # it begins
     time.sleep(13)  # longer than any keeper may be late
     result = await task
     assert (result.outcome, result.stdout) == (Exited(0), "hi\n")
@@ -111,13 +111,14 @@ def test_the_keepers_environment_holds_next_to_nothing() -> None:
     assert "hunter2" not in shown
 
 
-async def test_a_child_that_was_forked_in_mid_run_has_places_of_its_own() -> None:
+async def test_a_child_that_was_forked_in_mid_run_has_places_of_its_own(gate: Gate, tmp_path: Path) -> None:
     program = """
-        import asyncio, os, nacre
+        import asyncio, os, pathlib, sys, nacre
+        from tests.support.waiting import until
         bash = nacre.Bash(max_running=1)
         async def main():
-            task = asyncio.create_task(bash.run("sleep 0.5; echo parent"))
-            await asyncio.sleep(0.1)
+            task = asyncio.create_task(bash.run(sys.argv[1]))
+            await until(pathlib.Path(sys.argv[3]).exists, "the beginning of the run")
             child = os.fork()
             if child == 0:
                 asyncio.set_event_loop(None)
@@ -125,10 +126,13 @@ async def test_a_child_that_was_forked_in_mid_run_has_places_of_its_own() -> Non
                 print(asyncio.new_event_loop().run_until_complete(bash.run("echo child")).stdout, end="", flush=True)
                 os._exit(0)
             await asyncio.to_thread(os.waitpid, child, 0)
+            pathlib.Path(sys.argv[2]).write_text("go\\n")
             print((await task).stdout, end="", flush=True)
         asyncio.run(main())
     """
-    assert run_host(program) == "child\nparent\n"
+    ready = tmp_path / "ready"
+    text = f": >'{ready}'; {gate.wait}; echo parent"
+    assert run_host(program, text, gate.path, ready) == "child\nparent\n"
 
 
 async def test_output_that_goes_through_another_process_is_waited_for(bash: Bash, tmp_path: Path) -> None:

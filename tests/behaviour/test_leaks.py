@@ -44,7 +44,7 @@ PROGRAM = """
                 Session().run("cd /; export A=1"),
             )
             task = asyncio.create_task(nacre.run("sleep 60"))
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # it begins
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             cancel = Cancel()
@@ -58,7 +58,6 @@ PROGRAM = """
         keeper = int((await nacre.run("echo $PPID; sleep 0.1 & wait")).stdout)
         before = await until_steady(costs, looks=10)
         await eval(sys.argv[1])
-        await asyncio.sleep(0)
         now = None
         def settled():
             nonlocal now

@@ -84,6 +84,8 @@ class Gate:
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
+        self.path = path
+        """A line that is written to it opens it, from another process too."""
         self.wait = f"read -r _ <{shlex.quote(str(path))}"
         """Shell text: goes on when the gate is opened."""
         self._fd = os.open(path, os.O_RDWR)  # both ends: opening never blocks, and nothing written is lost
