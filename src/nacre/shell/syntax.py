@@ -1,0 +1,227 @@
+"""The tree that bash text is read into. Built by `parse`, changed by nobody afterwards.
+
+Plain classes: a tree has many nodes, and dataclasses would double the time it takes to load this module.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+
+class Literal:
+    """Characters that stand for themselves. Unquoted ones may still be braces, tildes and globs."""
+
+    __slots__ = ("quoted", "source", "text")
+
+    def __init__(self, text: str, *, quoted: bool, source: int = -1) -> None:
+        self.text = text
+        self.quoted = quoted
+        self.source = source
+        """Where these very characters stand in the text; -1 if they do not (escapes)."""
+
+
+class Parameter:
+    """`$x`, `${x…}`."""
+
+    __slots__ = ("argument", "indirect", "length", "name", "operator", "quoted", "subscript")
+
+    def __init__(self, name: str, *, quoted: bool) -> None:
+        self.name = name
+        self.quoted = quoted
+        self.operator = ""
+        self.argument: Word | None = None
+        self.subscript: Word | None = None
+        self.indirect = False
+        self.length = False
+
+
+class Substitution:
+    """`$(…)`, backquotes, and with `kind` `<` or `>` a process substitution."""
+
+    __slots__ = ("body", "kind", "quoted")
+
+    def __init__(self, body: Block, *, quoted: bool, kind: str = "$") -> None:
+        self.body = body
+        self.quoted = quoted
+        self.kind = kind
+
+
+class Arithmetic:
+    """`$((…))`, `$[…]`."""
+
+    __slots__ = ("expression", "quoted")
+
+    def __init__(self, expression: Word, *, quoted: bool) -> None:
+        self.expression = expression
+        self.quoted = quoted
+
+
+Part: TypeAlias = Literal | Parameter | Substitution | Arithmetic
+
+
+class Word:
+    __slots__ = ("end", "parts", "start")
+
+    def __init__(self, parts: list[Part], start: int, end: int) -> None:
+        self.parts = parts
+        self.start = start
+        self.end = end
+
+    def bare(self) -> str | None:
+        """The text of a word without any quoting or expansion; None for other words."""
+        match self.parts:
+            case [Literal(quoted=False) as only]:
+                return only.text
+        return None
+
+
+class Redirect:
+    __slots__ = ("descriptor", "operator", "quoted", "target")
+
+    def __init__(self, descriptor: str, operator: str, target: Word) -> None:
+        self.descriptor = descriptor
+        """As written: "" , "2", "{name}"."""
+        self.operator = operator
+        self.target = target
+        """For a here-document its body, once that has been read."""
+        self.quoted = False
+        """A here-document whose delimiter is quoted: its body is taken as it stands."""
+
+
+class Assignment:
+    __slots__ = ("append", "elements", "name", "subscript", "value")
+
+    def __init__(self, name: str, value: Word) -> None:
+        self.name = name
+        self.value = value
+        self.append = False
+        self.subscript: Word | None = None
+        self.elements: list[Word] | None = None
+        """The words of `name=(…)`."""
+
+
+class Node:
+    """A command of any kind."""
+
+    __slots__ = ("end", "redirects", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.end = start
+        self.redirects: list[Redirect] = []
+
+
+class Simple(Node):
+    __slots__ = ("assignments", "words")
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.assignments: list[Assignment] = []
+        self.words: list[Word | Assignment] = []
+        """Assignments among the words are arguments: `declare a=(1 2)`."""
+
+
+class Group(Node):
+    """`{ … }`, or with `subshell` `( … )`."""
+
+    __slots__ = ("body", "subshell")
+
+    def __init__(self, start: int, body: Block, *, subshell: bool) -> None:
+        super().__init__(start)
+        self.body = body
+        self.subshell = subshell
+
+
+class If(Node):
+    __slots__ = ("branches",)
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.branches: list[tuple[Block, Block]] = []
+        """Condition and body; `else` has an empty condition."""
+
+
+class Loop(Node):
+    """while, until; for and select with `name`; the arithmetic for with `expressions`."""
+
+    __slots__ = ("body", "condition", "expressions", "name", "words")
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.condition: Block | None = None
+        self.name = ""
+        self.words: list[Word] | None = None
+        self.expressions: Word | None = None
+        self.body = Block()
+
+
+class Case(Node):
+    __slots__ = ("arms", "word")
+
+    def __init__(self, start: int, word: Word) -> None:
+        super().__init__(start)
+        self.word = word
+        self.arms: list[tuple[list[Word], Block]] = []
+
+
+class Test(Node):
+    """`[[ … ]]`: the words between, operators among them."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.words: list[Word] = []
+
+
+class Calculation(Node):
+    """`(( … ))`."""
+
+    __slots__ = ("expression",)
+
+    def __init__(self, start: int, expression: Word) -> None:
+        super().__init__(start)
+        self.expression = expression
+
+
+class Function(Node):
+    __slots__ = ("body", "name")
+
+    def __init__(self, start: int, name: Word, body: Node) -> None:
+        super().__init__(start)
+        self.name = name
+        self.body = body
+
+
+class Pipeline(Node):
+    __slots__ = ("stages",)
+
+    def __init__(self, start: int, stages: list[Node]) -> None:
+        super().__init__(start)
+        self.stages = stages
+
+
+class Coprocess(Node):
+    __slots__ = ("command",)
+
+    def __init__(self, start: int, command: Node) -> None:
+        super().__init__(start)
+        self.command = command
+
+
+class Item:
+    """One command of a list and how it hangs on the one before: `;`, `&&` or `||`."""
+
+    __slots__ = ("background", "node", "operator")
+
+    def __init__(self, node: Node, operator: str) -> None:
+        self.node = node
+        self.operator = operator
+        self.background = False
+
+
+class Block:
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
