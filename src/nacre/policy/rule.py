@@ -1,0 +1,63 @@
+"""A rule: a deed by name, how to recognise it, why it is stopped, what to do instead, and examples that are its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nacre.policy.verdict import Decision
+from nacre.shell.command import Command, Script
+
+EVERY = "*"
+"""In `Rule.commands`: every command."""
+WRITES = ">"
+"""In `Rule.commands`: every command with a redirection that writes."""
+
+
+class Around:
+    """What a rule may know of the world besides the command."""
+
+    __slots__ = ("cwd", "home", "mounts", "runtimes")
+
+    def __init__(self, cwd: str, home: str, *, mounts: tuple[str, ...] = (), runtimes: tuple[str, ...] = ()) -> None:
+        self.cwd = cwd
+        self.home = home
+        self.mounts = mounts
+        """Where filesystems are mounted."""
+        self.runtimes = runtimes
+        """Names of the programs that the agent itself consists of: `python`, `node`."""
+
+
+class Hit:
+    """A rule applies. What is not given here is as the rule says for all its hits."""
+
+    __slots__ = ("instead", "reason", "words")
+
+    def __init__(self, words: str = "", reason: str = "", instead: str = "") -> None:
+        self.words = words
+        self.reason = reason
+        self.instead = instead
+
+
+Finds: TypeAlias = Callable[[Command, Around], Hit | None]
+FindsInScript: TypeAlias = Callable[[Script, Around], "tuple[int, int, Hit] | None"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    id: str
+    decision: Decision
+    reason: str
+    """What the words do: follows them in a sentence ("`rm -rf /` would delete …")."""
+    instead: str
+    """One thing to do instead."""
+    commands: tuple[str, ...] = ()
+    """Names of the commands it looks at."""
+    finds: Finds | None = None
+    in_script: FindsInScript | None = None
+    """For rules about a text as a whole."""
+    floor: bool = False
+    """No exception lifts it."""
+    hits: tuple[str, ...] = ()
+    passes: tuple[str, ...] = ()

@@ -1,0 +1,90 @@
+"""Brace expansion: `{rm,-rf,/}` is three words before anything else happens to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nacre.shell.syntax import Literal, Part
+
+MOST = 64
+"""Words that one word may become; further ones are left out."""
+
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?$")
+
+_Token = str | Part
+
+
+def braced(parts: Sequence[Part]) -> list[list[Part]]:
+    """The words that a word stands for."""
+    if not any(isinstance(part, Literal) and not part.quoted and "{" in part.text for part in parts):
+        return [list(parts)]
+    tokens: list[_Token] = []
+    for part in parts:
+        if isinstance(part, Literal) and not part.quoted:
+            tokens += part.text
+        else:
+            tokens.append(part)
+    done: list[list[_Token]] = []
+    waiting = [tokens]
+    while waiting and len(done) + len(waiting) <= MOST:
+        word = waiting.pop(0)
+        choices = _first(word)
+        if choices is None:
+            done.append(word)
+        else:
+            waiting = choices + waiting
+    return [_joined(word) for word in (done + waiting)[:MOST]]
+
+
+def _first(tokens: list[_Token]) -> list[list[_Token]] | None:
+    """The word once for each choice of its first brace; None if it has none."""
+    for start, token in enumerate(tokens):
+        if token != "{" or (start and tokens[start - 1] == "$"):
+            continue
+        depth, commas = 0, []
+        for end in range(start, len(tokens)):
+            match tokens[end]:
+                case "{":
+                    depth += 1
+                case "," if depth == 1:
+                    commas.append(end)
+                case "}":
+                    depth -= 1
+            if not depth:
+                break
+        else:
+            continue
+        if commas:
+            edges = [start, *commas, end]
+            chosen = [tokens[a + 1 : b] for a, b in zip(edges, edges[1:], strict=False)]
+        elif not (chosen := _sequence(tokens[start + 1 : end])):
+            continue
+        return [tokens[:start] + choice + tokens[end + 1 :] for choice in chosen]
+    return None
+
+
+def _sequence(tokens: list[_Token]) -> list[list[_Token]]:
+    text = "".join(token for token in tokens if isinstance(token, str))
+    found = _RANGE.match(text) if len(text) == len(tokens) else None
+    if found is None:
+        return []
+    if found[1]:
+        first, last, step = int(found[1]), int(found[2]), abs(int(found[3] or 1)) or 1
+        numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+        return [list(str(number)) for number in numbers[: MOST - 1]]
+    first, last, step = ord(found[4]), ord(found[5]), abs(int(found[6] or 1)) or 1
+    letters = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    return [[chr(letter)] for letter in letters]
+
+
+def _joined(tokens: list[_Token]) -> list[Part]:
+    parts: list[Part] = []
+    for token in tokens:
+        if not isinstance(token, str):
+            parts.append(token)
+        elif parts and isinstance(last := parts[-1], Literal) and not last.quoted and last.source == -2:
+            last.text += token
+        else:
+            parts.append(Literal(token, quoted=False, source=-2))
+    return parts

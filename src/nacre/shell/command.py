@@ -1,0 +1,121 @@
+"""What a text would run: Commands, in order, each with the words it would get as far as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nacre.shell.text import could_be, shown
+
+
+class Opened:
+    """A redirection as it would take effect."""
+
+    __slots__ = ("descriptor", "operator", "target")
+
+    def __init__(self, descriptor: str, operator: str, target: str) -> None:
+        self.descriptor = descriptor
+        self.operator = operator
+        self.target = target
+
+    @property
+    def writes(self) -> bool:
+        return ">" in self.operator and not (self.operator == ">&" and (self.target.isdigit() or self.target == "-"))
+
+
+class Command:
+    """One program, builtin or function that would run."""
+
+    __slots__ = ("argv", "assigned", "cwd", "end", "home", "name", "parent", "redirects", "script", "start", "stdin")
+
+    def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
+        self.argv = argv
+        self.name = argv[0].rsplit("/", 1)[-1] if argv else ""
+        self.start = start
+        self.end = end
+        self.cwd = cwd
+        self.home = home
+        self.redirects: tuple[Opened, ...] = ()
+        self.assigned: Mapping[str, str] = {}
+        """`NAME=value` before it."""
+        self.stdin: str | None = None
+        """What it reads, where that is known to be something else than the caller's input."""
+        self.script: str | None = None
+        """The text that it would execute, if it is a shell or an interpreter."""
+        self.parent: Command | None = None
+        """The wrapper that runs it: `sudo`, `bash -c`."""
+
+    @property
+    def words(self) -> str:
+        """As a reader would write it."""
+        return " ".join(shown(word) for word in self.argv)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        return self.argv[1:]
+
+    @property
+    def via(self) -> tuple[str, ...]:
+        """The wrappers around it, outermost first."""
+        names, parent = [], self.parent
+        while parent is not None:
+            names.append(parent.name)
+            parent = parent.parent
+        return tuple(reversed(names))
+
+    def runs(self, *names: str) -> bool:
+        return self.name in names or any(could_be(self.name, name) for name in names)
+
+    def options(self) -> Iterator[str]:
+        """Every word that is an option, up to `--`."""
+        for word in self.argv[1:]:
+            if word == "--":
+                return
+            if word[:1] == "-" and word != "-":
+                yield word
+
+    def has(self, *flags: str) -> bool:
+        """Any of these options: `-f` also in a cluster (`-rf`), `--force` also abbreviated (`--for`)."""
+        short = "".join(flag[1] for flag in flags if len(flag) == 2)
+        long = [flag for flag in flags if flag.startswith("--")]
+        other = [flag for flag in flags if len(flag) > 2 and not flag.startswith("--")]
+        for word in self.options():
+            if word.startswith("--"):
+                name = word.partition("=")[0]
+                if any(name == flag or (len(name) > 3 and flag.startswith(name)) for flag in long):
+                    return True
+            elif word in other or any(letter in short for letter in word[1:]):
+                return True
+        return False
+
+    def operands(self, *valued: str) -> list[str]:
+        """The words that are no options. `valued`: options that take the next word (`-C`, `--file`)."""
+        found, skip, only = [], False, False
+        for word in self.argv[1:]:
+            if skip:
+                skip = False
+            elif only or word[:1] != "-" or word == "-":
+                found.append(word)
+            elif word == "--":
+                only = True
+            else:
+                skip = word in valued
+        return found
+
+
+class Script:
+    """A text, read."""
+
+    __slots__ = ("bombs", "broken", "closed", "commands", "text", "unknown")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.commands: list[Command] = []
+        self.bombs: list[tuple[int, int]] = []
+        """Functions that start copies of themselves without end."""
+        self.broken = False
+        """bash would stumble over its syntax, after having run what stands before."""
+        self.closed = ""
+        """Why it could not be read to the end: deeper or longer than we follow."""
+        self.unknown: dict[str, None] = {}
+        """What only running it would tell: names of variables, substitutions."""
+

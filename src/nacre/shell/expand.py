@@ -1,0 +1,311 @@
+"""Words → the fields bash would make of them, as far as that can be known: quotes, tildes, variables, splitting, globs.
+
+Substitutions run commands; these are reported to `Runs`, which says what they would print.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from nacre.shell.braces import braced
+from nacre.shell.state import State, Value
+from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
+from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, globbed, pattern, plain, source, whole
+
+_SPACES = " \t\n"
+_QUIET = re.compile(r"[^{~*?\[]*")
+_TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_OFFSET = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?$")
+_NUMBERS = frozenset(("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION"))
+
+
+class Runs(Protocol):
+    """Whoever follows the commands inside words."""
+
+    def substitute(self, part: Substitution, state: State) -> str:
+        """Its commands would run: what would they print?"""
+
+    def reread(self, text: str, state: State) -> str:
+        """bash expands this text once more (`${x@P}`, a subscript in arithmetic): what does it become?"""
+
+    def wonder(self, what: str) -> None:
+        """Here is something that only running it would tell."""
+
+
+class Expander:
+    """The words of one command, at one point of a script."""
+
+    __slots__ = ("_printed", "choice", "choices", "runs", "state")
+
+    def __init__(self, state: State, runs: Runs) -> None:
+        self.state = state
+        self.runs = runs
+        self.choice = 0
+        """Which of several values a variable is taken to have; `choices`: how many the widest one has."""
+        self.choices = 1
+        self._printed: dict[int, str] = {}
+
+    def fields(self, word: Word) -> list[str]:
+        if len(word.parts) == 1 and isinstance(only := word.parts[0], Literal):
+            if only.quoted:
+                return [only.text]
+            quiet = _QUIET.match(only.text)
+            if quiet is not None and quiet.end() == len(only.text):
+                return [only.text]
+        found = []
+        for parts in braced(word.parts):
+            found += self._split(parts)
+        return found
+
+    def text(self, word: Word, *, globs: bool = False) -> str:
+        """One text, whatever is in it: the value of an assignment, the target of a redirection."""
+        out = []
+        for index, part in enumerate(word.parts):
+            if isinstance(part, Literal):
+                text = part.text
+                if not part.quoted:
+                    text = self._tilde(text) if index == 0 else text
+                    text = globbed(text) if globs else text
+                out.append(text)
+            else:
+                value = self.value(part)
+                value = value if isinstance(value, str) else " ".join(value)
+                out.append(globbed(value) if globs and not part.quoted else value)
+        return "".join(out)
+
+    def _split(self, parts: list[Part]) -> list[str]:
+        fields: list[str] = []
+        current: str | None = None
+        for index, part in enumerate(parts):
+            if isinstance(part, Literal):
+                text = part.text
+                if not part.quoted:
+                    if index == 0:
+                        text = self._tilde(text)
+                    text = globbed(text)
+                current = (current or "") + text
+                continue
+            value = self.value(part)
+            if part.quoted and isinstance(value, str):
+                current = (current or "") + value
+                continue
+            for number, each in enumerate(self._pieces(value, quoted=part.quoted)):
+                if number and current is not None:
+                    fields.append(current)
+                    current = None
+                if each is not None:
+                    current = (current or "") + each
+        if current is not None:
+            fields.append(current)
+        return fields
+
+    def _pieces(self, value: Value, *, quoted: bool) -> list[str | None]:
+        """A value cut where fields end; None where nothing stands."""
+        if not isinstance(value, str):
+            if quoted:
+                return list(value)
+            value = " ".join(value)
+        value = globbed(value)
+        ifs = self._lookup("IFS")
+        blanks = ifs if isinstance(ifs, str) and whole(ifs) else _SPACES
+        if not blanks or not any(blank in value for blank in blanks):
+            return [value or None]
+        return [piece or None for piece in re.split(f"[{re.escape(blanks)}]+", value)]
+
+    def _tilde(self, text: str) -> str:
+        if text[:1] != "~" or not (found := _TILDE.match(text)):
+            return text
+        match found[1]:
+            case "":
+                place = self.state.home
+            case "+":
+                place = self.state.cwd
+            case "-":
+                place = SOME
+            case "root":
+                place = "/root"
+            case user:
+                place = f"/home/{user}"
+        return place + text[found.end() :]
+
+    # values
+
+    def value(self, part: Part) -> Value:
+        match part:
+            case Literal():
+                return part.text
+            case Substitution():
+                printed = self._printed.get(id(part))
+                if printed is None:
+                    printed = self._printed[id(part)] = self.runs.substitute(part, self.state)
+                return printed
+            case Arithmetic():
+                self.arithmetic(self.text(part.expression))
+                return SOME
+            case Parameter():
+                return self._parameter(part)
+
+    def arithmetic(self, expression: str) -> None:
+        """Names in it are variables, whose text is an expression again; a subscript may run commands."""
+        if "$(" in expression or "`" in expression:
+            self.runs.reread(expression, self.state)
+        for name in _NAME.findall(expression):
+            for value in self.state.variables.get(name, ()):
+                if isinstance(value, str) and ("$(" in value or "`" in value):
+                    self.runs.reread(value, self.state)
+
+    def _lookup(self, name: str) -> Value | None:
+        values = self.state.variables.get(name)
+        if values:
+            self.choices = max(self.choices, len(values))
+            return values[min(self.choice, len(values) - 1)]
+        match name:
+            case "@" | "*":
+                return None if self.state.arguments is None else tuple(self.state.arguments)
+            case "IFS":
+                return _SPACES
+            case "PWD":
+                return self.state.cwd
+            case "OLDPWD":
+                return SOME
+            case "PPID":
+                return PARENT
+            case "$":
+                return SELF
+            case "0":
+                return "bash"
+        if name.isdigit() and self.state.arguments is not None:
+            index = int(name) - 1
+            return self.state.arguments[index] if index < len(self.state.arguments) else ""
+        return SOME if name in _NUMBERS else None
+
+    def _parameter(self, part: Parameter) -> Value:
+        value = self._lookup(part.name)
+        subscript = None if part.subscript is None else self.text(part.subscript)
+        if subscript is not None:
+            self.arithmetic(subscript)
+            value = _element(value, subscript)
+        elif isinstance(value, tuple) and part.name not in "@*":
+            value = value[0] if value else ""
+        if part.indirect:
+            value = self._indirect(value)
+        if part.length:
+            return SOME
+        if isinstance(value, tuple) and (part.name == "*" or subscript == "*") and part.quoted:
+            value = " ".join(value)
+        if part.operator:
+            return self._operated(part, value)
+        if value is None:
+            self.runs.wonder(f"${part.name}")
+            return UNKNOWN
+        return value
+
+    def _indirect(self, value: Value | None) -> Value | None:
+        if not isinstance(value, str) or not plain(value):
+            return None
+        name, _, rest = value.partition("[")
+        if rest:
+            self.runs.reread(rest, self.state)
+            return _element(self._lookup(name), rest.rstrip("]"))
+        return self._lookup(name)
+
+    def _operated(self, part: Parameter, value: Value | None) -> Value:
+        operator, argument = part.operator, part.argument
+        assert argument is not None
+        if operator[-1] in "-=":
+            other = self.text(argument)
+            if value is None or value in ("", ()):
+                if operator[-1] == "=":
+                    self.state.set(part.name, other)
+                return other
+            return value
+        if operator[-1] == "+":
+            return self.text(argument)
+        if operator[-1] == "?":
+            self.text(argument)
+            return SOME if value is None or value == UNKNOWN else value
+        given = self.text(argument, globs=operator[0] in "#%/^,~")
+        if value is None:
+            self.runs.wonder(f"${{{part.name}{operator}…}}")
+            return UNKNOWN
+        if isinstance(value, tuple):
+            if operator == ":" and (found := _OFFSET.match(given)):
+                return _slice(("bash", *value) if part.name in "@*" else value, found)
+            return tuple(self._changed(each, operator, given) for each in value)
+        return self._changed(value, operator, given)
+
+    def _changed(self, value: str, operator: str, given: str) -> str:
+        if operator == "@":
+            if given == "P":
+                return self.runs.reread(value, self.state)
+            return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:]}.get(given, value)
+        if not whole(value):
+            return UNKNOWN
+        if operator == ":":
+            found = _OFFSET.match(given)
+            text = _slice(value, found) if found else UNKNOWN
+            return text if isinstance(text, str) else UNKNOWN
+        if operator[0] in "^,~":
+            return _recased(value, operator)
+        if operator[0] == "/":
+            return _replaced(value, operator, given)
+        return _trimmed(value, operator, given)
+
+
+def _element(value: Value | None, subscript: str) -> Value | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return (value,) if subscript in ("@", "*") else value
+    if subscript in ("@", "*"):
+        return value
+    if re.fullmatch(r"-?\d+", subscript):
+        index = int(subscript)
+        return value[index] if -len(value) <= index < len(value) else ""
+    return None
+
+
+def _slice(value: Value, found: re.Match[str]) -> Value:
+    start = int(found[1])
+    length = None if found[2] is None else int(found[2])
+    rest = value[start:]
+    if length is None:
+        return rest
+    return rest[:length]
+
+
+def _recased(value: str, operator: str) -> str:
+    change = {"^": str.upper, ",": str.lower, "~": str.swapcase}[operator[0]]
+    return change(value) if len(operator) == 2 else change(value[:1]) + value[1:]
+
+
+def _replaced(value: str, operator: str, given: str) -> str:
+    anchor = given[:1] if operator == "/" and given[:1] in "#%" else ""
+    searched, _, replacement = given[len(anchor) :].partition("/")
+    if not whole(searched):
+        return UNKNOWN
+    regex = pattern(searched)
+    regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
+    try:
+        return re.sub(regex, lambda _: source(replacement), value, count=0 if operator == "//" else 1, flags=re.DOTALL)
+    except re.error:
+        return UNKNOWN
+
+
+def _trimmed(value: str, operator: str, given: str) -> str:
+    """`#`, `##`, `%`, `%%`: the shortest or longest beginning or end that fits is taken off."""
+    if not whole(given):
+        return UNKNOWN
+    try:
+        regex = re.compile(pattern(given), re.DOTALL)
+    except re.error:
+        return UNKNOWN
+    lengths = range(len(value) + 1) if len(operator) == 1 else range(len(value), -1, -1)
+    for length in lengths:
+        if operator[0] == "#" and regex.fullmatch(value, 0, length):
+            return value[length:]
+        if operator[0] == "%" and regex.fullmatch(value, len(value) - length):
+            return value[: len(value) - length]
+    return value

@@ -1,0 +1,103 @@
+"""Text as far as it is known before it runs.
+
+A `str` in which a few characters that no text may contain (Unicode's noncharacters) stand for what is not known, for
+what is known only by where it comes from, and for globs: a quoted `*` is a character, an unquoted one is `STAR`.
+"""
+
+from __future__ import annotations
+
+import re
+
+UNKNOWN = "\ufdd0"
+"""Any text, perhaps none: `$X`."""
+SOME = "\ufdd1"
+"""Any text but none: `${X:?}`, `$(mktemp)`."""
+DOWNLOADED = "\ufdd2"
+"""What came over the network."""
+DECODED = "\ufdd3"
+"""What came out of base64 and its like."""
+PARENT = "\ufdd4"
+"""The process id of whoever runs the shell: `$PPID`."""
+SELF = "\ufdd5"
+"""The shell's own: `$$`."""
+STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
+
+_HOLES = re.compile(f"[{UNKNOWN}-{SELF}]")
+_GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
+_MARKS = re.compile("[\ufdd0-\ufdef]")
+_TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
+_TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
+_TO_PAPER = str.maketrans(
+    {STAR: "*", QUESTION: "?", BRACKET: "[", UNKNOWN: "…", SOME: "…", DOWNLOADED: "…", DECODED: "…", PARENT: "$PPID", SELF: "$$"}
+)
+
+
+def clean(text: str) -> str:
+    """A text from outside, without our marks."""
+    return _MARKS.sub("\ufffd", text)
+
+
+def whole(text: str) -> bool:
+    """Every character of it is known; it may hold globs."""
+    return _HOLES.search(text) is None
+
+
+def plain(text: str) -> bool:
+    """Every character of it is known and stands for itself."""
+    return _MARKS.search(text) is None
+
+
+def has_glob(text: str) -> bool:
+    return _GLOBS.search(text) is not None
+
+
+def globbed(text: str) -> str:
+    """Unquoted text: its globs are globs."""
+    if "*" in text or "?" in text or ("[" in text and "]" in text):
+        return text.translate(_TO_GLOBS)
+    return text
+
+
+def source(text: str) -> str:
+    """As bash would be given it to read again."""
+    return text.translate(_TO_SOURCE)
+
+
+def shown(text: str) -> str:
+    """For a reader."""
+    return text.translate(_TO_PAPER)
+
+
+def least(text: str) -> str:
+    """With as little in the holes as there can be: what `"$X"/*` is when X is empty."""
+    return text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
+
+
+def pattern(text: str) -> str:
+    """A glob as a regular expression."""
+    out, position = [], 0
+    while position < len(text):
+        character = text[position]
+        position += 1
+        if character == STAR:
+            out.append(".*")
+        elif character == QUESTION:
+            out.append(".")
+        elif character == BRACKET and (end := text.find("]", position + 1)) > 0:
+            inside = text[position:end].replace("\\", "\\\\").replace("[", "\\[")
+            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
+            position = end + 1
+        elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED):
+            out.append(".*")
+        else:
+            out.append(re.escape(character))
+    return "".join(out)
+
+
+def could_be(text: str, name: str) -> bool:
+    """Whether a command word, possibly a glob such as `/bin/r?`, may name this."""
+    if plain(text):
+        return text == name
+    if not has_glob(text) or not whole(text):
+        return False
+    return re.fullmatch(pattern(text), name, re.DOTALL) is not None

@@ -1,0 +1,436 @@
+"""Tree → Commands: follows a script as bash would run it, without running anything.
+
+Every branch is taken, every loop once with all the values its variable may have, functions where they are called (and
+those that are not, at the end). What would run inside words, wrappers, other shells' texts and files that the script
+itself writes is followed too; each command knows the one that runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nacre.shell.command import Command, Opened, Script
+from nacre.shell.expand import Expander
+from nacre.shell.parse import parse
+from nacre.shell.state import MOST, State, Value
+from nacre.shell.syntax import (
+    Assignment,
+    Block,
+    Calculation,
+    Case,
+    Coprocess,
+    Function,
+    Group,
+    If,
+    Item,
+    Loop,
+    Node,
+    Pipeline,
+    Redirect,
+    Simple,
+    Substitution,
+    Test,
+    Word,
+)
+from nacre.shell.text import UNKNOWN, least, plain, source
+from nacre.shell.words import TooDeep
+
+DEEPEST = 8
+"""Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
+LONGEST = 20_000
+"""Commands."""
+_COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
+
+Follows: TypeAlias = "Callable[[Walker, Command, State], str]"
+"""What a command does to the state and to other commands; gives what it would print."""
+
+
+class Walker:
+    def __init__(self, script: Script, followers: dict[str, Follows]) -> None:
+        self.script = script
+        self.followers = followers
+        self._parent: Command | None = None
+        self._inside: tuple[int, int] | None = None
+        """The span to report for text that does not stand in the script as it is read."""
+        self._depth = 0
+        self._calls: list[Function] = []
+        self._called: set[int] = set()
+        self._defined: dict[int, Function] = {}
+
+    # Runs
+
+    def substitute(self, part: Substitution, state: State) -> str:
+        self.wonder("$(…)")
+        inner = state.fork()
+        printed = self.block(part.body, inner, None)
+        if part.kind == "$":
+            return printed.rstrip("\n")
+        path = f"/dev/fd/{63 + len(state.written)}"
+        state.written[path] = printed
+        return path
+
+    def reread(self, text: str, state: State) -> str:
+        """Expanded once more, as between double quotes."""
+        block, _ = self._parsed(': "' + source(text).replace('"', '\\"') + '"', -1)
+        printed = ""
+        for item in block.items:
+            if isinstance(item.node, Simple) and item.node.words:
+                before = self._span(self.script.text, 0)
+                printed = "".join(Expander(state, self).text(word) for word in item.node.words[1:] if isinstance(word, Word))
+                self._inside = before
+        return printed
+
+    def wonder(self, what: str) -> None:
+        self.script.unknown[what] = None
+
+    # for the followers
+
+    def follow(self, parent: Command, argv: tuple[str, ...], state: State, stdin: str | None = None) -> str:
+        """A wrapper runs this."""
+        if not argv:
+            return stdin or UNKNOWN
+        command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
+        command.stdin = parent.stdin if stdin is None else stdin
+        return self._deeper(parent, lambda: self._run(command, state))
+
+    def read(
+        self,
+        parent: Command,
+        text: str,
+        state: State,
+        *,
+        stdin: str | None = None,
+        arguments: list[str] | None = None,
+    ) -> str:
+        """A shell executes this text."""
+        if parent.script is None:
+            parent.script = text
+        text = source(text)
+        inner = state.fork() if arguments is not None else state
+        if arguments is not None:
+            inner.arguments = arguments
+
+        def run() -> str:
+            at = self.script.text.find(text, parent.start, parent.end) if self._inside is None else -1
+            before = self._span(text, at, parent)
+            block, broken = self._parsed(text, at)
+            self.script.broken = self.script.broken or broken
+            printed = self.block(block, inner, stdin)
+            self._inside = before
+            return printed
+
+        return self._deeper(parent, run)
+
+    def _span(self, text: str, at: int, parent: Command | None = None) -> tuple[int, int] | None:
+        before = self._inside
+        if at < 0 and before is None and parent is not None:
+            self._inside = (parent.start, parent.end)
+        return before
+
+    def _parsed(self, text: str, at: int) -> tuple[Block, bool]:
+        try:
+            return parse(text, (lambda position: at + position) if at >= 0 else None)
+        except (TooDeep, RecursionError):
+            self.script.closed = "it is nested too deeply"
+            return Block(), False
+
+    def _deeper(self, parent: Command, run: Callable[[], str]) -> str:
+        if self._depth >= DEEPEST:
+            self.script.closed = f"more than {DEEPEST} wrappers stand inside each other"
+            return UNKNOWN
+        before, self._parent = self._parent, parent
+        self._depth += 1
+        try:
+            return run()
+        finally:
+            self._depth -= 1
+            self._parent = before
+
+    # lists
+
+    def whole(self, block: Block, state: State, stdin: str | None) -> None:
+        self.block(block, state, stdin)
+        for function in list(self._defined.values()):
+            if id(function) not in self._called:
+                self._call(function, state, None, None)
+
+    def block(self, block: Block, state: State, stdin: str | None) -> str:
+        printed = [self._item(item, state, stdin) for item in block.items]
+        return printed[0] if len(printed) == 1 else "".join(printed)
+
+    def _item(self, item: Item, state: State, stdin: str | None) -> str:
+        if item.background:
+            return self.node(item.node, state.fork(), stdin)
+        if item.operator != "||":
+            return self.node(item.node, state, stdin)
+        other = state.fork()
+        printed = self.node(item.node, other, stdin)
+        state.join(other)
+        return printed
+
+    def node(self, node: Node, state: State, stdin: str | None) -> str:
+        if isinstance(node, Simple):
+            return self._simple(node, state, stdin)
+        if isinstance(node, Pipeline):
+            for stage in node.stages:
+                stdin = self.node(stage, state.fork(), stdin)
+            return stdin or ""
+        opened: tuple[Opened, ...] = ()
+        if node.redirects:
+            opened, stdin = self._opened(node.redirects, Expander(state, self), stdin)
+        printed = self._compound(node, state, stdin)
+        if opened:
+            command = self._command((), node, state)
+            command.redirects = opened
+            self._emit(command)
+            printed = _kept(command, printed, state)
+        return printed
+
+    def _compound(self, node: Node, state: State, stdin: str | None) -> str:
+        match node:
+            case Group():
+                return self.block(node.body, state.fork() if node.subshell else state, stdin)
+            case If():
+                return self._branches([(c, b) for c, b in node.branches], state, stdin)
+            case Loop():
+                return self._loop(node, state, stdin)
+            case Case():
+                return self._case(node, state, stdin)
+            case Test():
+                self._test(node, state)
+            case Calculation():
+                expander = Expander(state, self)
+                expander.arithmetic(expander.text(node.expression))
+            case Function():
+                self._define(node, state)
+            case Coprocess():
+                return self.node(node.command, state.fork(), stdin)
+        return ""
+
+    def _branches(self, branches: list[tuple[Block, Block]], state: State, stdin: str | None) -> str:
+        printed = ""
+        taken = []
+        for condition, body in branches:
+            self.block(condition, state, stdin)
+            branch = state.fork()
+            printed += self.block(body, branch, stdin)
+            taken.append(branch)
+        for branch in taken:
+            state.join(branch)
+        return printed
+
+    def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
+        expander = Expander(state, self)
+        if node.expressions is not None:
+            expander.arithmetic(expander.text(node.expressions))
+        if node.condition is not None:
+            self.block(node.condition, state, stdin)
+        if node.name:
+            values: list[Value] = []
+            for word in node.words or ():
+                values += expander.fields(word)
+            if node.words is None:
+                values += state.arguments or [UNKNOWN]
+            state.variables[node.name] = values[:MOST] or [UNKNOWN]
+        return self.block(node.body, state, stdin)
+
+    def _case(self, node: Case, state: State, stdin: str | None) -> str:
+        expander = Expander(state, self)
+        expander.text(node.word)
+        for patterns, _ in node.arms:
+            for each in patterns:
+                expander.text(each)
+        return self._branches([(Block(), body) for _, body in node.arms], state, stdin)
+
+    def _test(self, node: Test, state: State) -> None:
+        expander = Expander(state, self)
+        texts = [expander.text(word) for word in node.words]
+        for index, text in enumerate(texts):
+            if text in _COMPARES:
+                for operand in texts[max(0, index - 1) : index + 2 : 2]:
+                    expander.arithmetic(operand)
+            elif text == "-v" and index + 1 < len(texts):
+                expander.arithmetic(texts[index + 1])
+
+    # functions
+
+    def _define(self, node: Function, state: State) -> None:
+        name = node.name.bare() or Expander(state, self).text(node.name)
+        state.functions[name] = node
+        self._defined[id(node)] = node
+        if _multiplies(node.body, name):
+            self.script.bombs.append(self._inside or (node.start, node.body.end))
+
+    def _call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
+        self._called.add(id(function))
+        if function in self._calls or len(self._calls) >= DEEPEST:
+            return UNKNOWN
+        self._calls.append(function)
+        before, state.arguments = state.arguments, arguments
+        try:
+            return self.node(function.body, state, stdin)
+        finally:
+            state.arguments = before
+            self._calls.pop()
+
+    # simple commands
+
+    def _simple(self, node: Simple, state: State, stdin: str | None) -> str:
+        expander = Expander(state, self)
+        printed = ""
+        while expander.choice < min(expander.choices, MOST):
+            argv: list[str] = []
+            for word in node.words:
+                if isinstance(word, Word):
+                    argv += expander.fields(word)
+                else:
+                    argv.append(self._argument(word, expander))
+            printed = self._prepared(node, argv, expander, state, stdin)
+            expander.choice += 1
+        return printed
+
+    def _argument(self, assignment: Assignment, expander: Expander) -> str:
+        """`name=value` among the arguments; an array's is remembered at once."""
+        value = self._value(assignment, expander)
+        if isinstance(value, tuple):
+            expander.state.set(assignment.name, value)
+            return assignment.name
+        return f"{assignment.name}={value}"
+
+    def _value(self, assignment: Assignment, expander: Expander) -> Value:
+        if assignment.subscript is not None:
+            expander.arithmetic(expander.text(assignment.subscript))
+        if assignment.elements is None:
+            return expander.text(assignment.value)
+        found: list[str] = []
+        for word in assignment.elements:
+            found += expander.fields(word)
+        return tuple(found)
+
+    def _prepared(
+        self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None
+    ) -> str:
+        assigned: dict[str, str] = {}
+        for assignment in node.assignments:
+            value = self._value(assignment, expander)
+            if argv:
+                assigned[assignment.name] = value if isinstance(value, str) else " ".join(value)
+            else:
+                _assign(state, assignment, value)
+        command = self._command(tuple(argv), node, state)
+        command.stdin = stdin
+        if node.redirects:
+            command.redirects, command.stdin = self._opened(node.redirects, expander, stdin)
+        command.assigned = assigned
+        if argv:
+            return _kept(command, self._run(command, state), state)
+        if command.redirects or node.assignments:
+            self._emit(command)
+            return _kept(command, command.stdin or "", state) if command.redirects else ""
+        return ""
+
+    def _command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
+        start, end = self._inside or (node.start, node.end)
+        return Command(argv, start, end, cwd=state.cwd, home=state.home)
+
+    def _emit(self, command: Command) -> None:
+        command.parent = self._parent
+        commands = self.script.commands
+        if len(commands) < LONGEST:
+            commands.append(command)
+        else:
+            self.script.closed = f"it runs more than {LONGEST} commands"
+
+    def _run(self, command: Command, state: State) -> str:
+        self._emit(command)
+        if self.script.closed:
+            return UNKNOWN
+        first = command.argv[0]
+        if function := state.functions.get(first):
+            return self._call(function, state, command.stdin, list(command.args))
+        if (alias := state.aliases.get(first)) is not None and command.parent is None:
+            return self.read(command, " ".join((alias, *command.args)), state, stdin=command.stdin)
+        if follower := self.followers.get(command.name):
+            return follower(self, command, state)
+        if not plain(first):
+            self.wonder(first)
+            if not least(first) and len(command.argv) > 1:  # an empty `$SUDO` before the command
+                return self.follow(command, command.args, state)
+        elif (text := state.written.get(state.path(first))) is not None and "/" in first:
+            return self.read(command, text, state, arguments=list(command.args))
+        return UNKNOWN
+
+    def _opened(
+        self, redirects: list[Redirect], expander: Expander, stdin: str | None
+    ) -> tuple[tuple[Opened, ...], str | None]:
+        opened = []
+        for redirect in redirects:
+            match redirect.operator:
+                case "<<" | "<<-":
+                    text = expander.text(redirect.target)
+                case "<<<":
+                    text = expander.text(redirect.target) + "\n"
+                case _:
+                    target = " ".join(expander.fields(redirect.target))
+                    opened.append(Opened(redirect.descriptor, redirect.operator, target))
+                    if redirect.operator not in ("<", "<>"):
+                        continue
+                    text = expander.state.written.get(expander.state.path(target), UNKNOWN)
+            if redirect.descriptor in ("", "0"):
+                stdin = text
+            else:
+                expander.state.written[f"/dev/fd/{redirect.descriptor}"] = text
+        return tuple(opened), stdin
+
+
+def _assign(state: State, assignment: Assignment, value: Value) -> None:
+    name = assignment.name
+    old = state.variables.get(name)
+    if assignment.subscript is not None:
+        whole = old[0] if old and isinstance(old[0], tuple) else ()
+        state.set(name, (*whole, value if isinstance(value, str) else " ".join(value)))
+    elif assignment.append and old:
+        state.variables[name] = [_appended(each, value) for each in old]
+    elif assignment.append:
+        state.set(name, value if isinstance(value, tuple) else UNKNOWN + value)
+    else:
+        state.set(name, value)
+
+
+def _appended(old: Value, value: Value) -> Value:
+    if isinstance(old, tuple):
+        return old + (value if isinstance(value, tuple) else (value,))
+    return (old, *value) if isinstance(value, tuple) else old + value
+
+
+def _kept(command: Command, printed: str, state: State) -> str:
+    """What is left to print after redirections; files remember what went into them."""
+    for opened in command.redirects:
+        if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
+            path = state.path(opened.target)
+            before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
+            state.written[path] = before + printed
+            printed = ""
+    return printed
+
+
+def _multiplies(body: Node, name: str) -> bool:
+    """A function that starts itself in the background or on both sides of a pipe."""
+    waiting: list[tuple[Node, bool]] = [(body, False)]
+    while waiting:
+        node, apart = waiting.pop()
+        match node:
+            case Simple():
+                if apart and any(isinstance(word, Word) and word.bare() == name for word in node.words[:1]):
+                    return True
+            case Pipeline():
+                waiting += [(stage, True) for stage in node.stages]
+            case Group():
+                waiting += [(item.node, apart or item.background) for item in node.body.items]
+            case If():
+                for pair in node.branches:
+                    waiting += [(item.node, apart or item.background) for block in pair for item in block.items]
+            case Loop():
+                waiting += [(item.node, apart or item.background) for item in node.body.items]
+    return False
