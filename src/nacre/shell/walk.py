@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nacre.shell.command import Command, Opened, Script
+from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.parse import expansion, parse
 from nacre.shell.state import MOST, State, Value
@@ -138,6 +139,18 @@ class Walker:
         finally:
             self._depth -= 1
             self._parent = before
+
+    def given(self, name: str, value: str, state: State, command: Command | None = None) -> None:
+        """A variable of the environment whose value is code."""
+        if is_expanded(name):
+            self.reread(value, state)
+        elif function := function_name(name):
+            self.block(parse(f"{function} {value}", lambda position: 0)[0], state, None)
+        elif is_command(name):
+            parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
+            script, self._inside = parent.script, self._inside or (parent.start, parent.end)
+            self.read(parent, value.removeprefix("|"), state.fork())
+            parent.script, self._inside = script, None
 
     # lists
 
@@ -337,6 +350,9 @@ class Walker:
 
     def _run(self, command: Command, state: State) -> str:
         self._emit(command)
+        for name, value in command.assigned.items():
+            if runs_code(name):
+                self.given(name, value, state, command)
         if self.script.closed:
             return UNKNOWN
         first = command.argv[0]
