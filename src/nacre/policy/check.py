@@ -9,7 +9,7 @@ from nacre.policy.plain import is_plain
 from nacre.policy.policy import DEFAULT, Exemption, Policy
 from nacre.policy.rule import EVERY, WRITES, Around, Hit, Rule
 from nacre.policy.rules import SCRIPT, every_rule, rules_for
-from nacre.policy.verdict import Decision, Finding, Verdict
+from nacre.verdict import Decision, Finding, Verdict
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import plain, shown
@@ -20,7 +20,7 @@ LONGEST_WORDS = 90
 
 def judge(script: Script, around: Around, policy: Policy = DEFAULT) -> Verdict:
     findings = list(_findings(script, around, policy))
-    findings.sort(key=lambda finding: (-finding.decision, finding.start))
+    findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
     harmless = not findings and is_plain(script, policy.plain)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
