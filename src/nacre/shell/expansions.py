@@ -10,7 +10,7 @@ import re
 
 from nacre.shell.escapes import ansi_c
 from nacre.shell.syntax import Arithmetic, Block, Parameter, Part, Substitution, Word
-from nacre.shell.words import Malformed, Origin, WordReader
+from nacre.shell.words import Malformed, WordReader
 
 _PLAIN_IN_BODY = re.compile(r"[^\\`$]+")
 _PLAIN_IN_BRACES = re.compile(r"[^\\'\"`$}<>]+")
@@ -27,17 +27,18 @@ _SKIPPED = re.compile(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*+"|`(?:[^`\\
 
 
 class ExpansionReader(WordReader):
-    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
-        super().__init__(text, origin, depth)
-        self.unquoted = False
-        """Whether this is text of a here-document, in which a single quote is a character like any other."""
-        self._closed: dict[int, int] = {}
-        """Parentheses that `arithmetic_end` has seen: where each is closed."""
+    unquoted = False
+    """Whether this is text of a here-document, in which a single quote is a character like any other."""
+    _closed: dict[int, int] | None = None
+    """Parentheses that `arithmetic_end` has seen: where each is closed, -1 if nowhere."""
+    _offset = 0
+    """What to add to a position for `_closed`, which an expression shares with the text around it."""
 
     def block_until(self, closer: str, *, empty: bool = False) -> Block:
         raise NotImplementedError  # the grammar's
 
-    def inner(self, text: str, origin: Origin) -> ExpansionReader:
+    def inner(self, text: str, start: int, *, same: bool = True) -> ExpansionReader:
+        """Another reader, for what stands at `start`; `same`: it stands there as it is."""
         raise NotImplementedError  # the grammar's
 
     def whole(self) -> Block:
@@ -68,7 +69,9 @@ class ExpansionReader(WordReader):
             parts.append(self._braces(quoted=quoted))
         elif character == "[":
             self.pos = following + 1
+            self._enter()
             parts.append(Arithmetic(self.subscript(), quoted=quoted))
+            self.depth -= 1
         elif character == "'" and not quoted:
             found = _ANSI_C.match(text, following + 1)
             assert found is not None
@@ -113,7 +116,7 @@ class ExpansionReader(WordReader):
         raw = found.group()
         text = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", raw)
         same = text == raw
-        inner = self.inner(text, lambda position: self.origin(start + (position if same else 0)))
+        inner = self.inner(text, start, same=same)
         inner._enter()
         return Substitution(inner.whole(), quoted=quoted)
 
@@ -199,7 +202,7 @@ class ExpansionReader(WordReader):
         self._literal(parts, "'", self.pos, quoted=True)
         self.pos = start
         if not self.unquoted:
-            inner = self.inner(self.text[start:end], lambda position: self.origin(start + position))
+            inner = self.inner(self.text[start:end], start)
             parts += inner.body().parts
             self._literal(parts, "'", end, quoted=True)
             self.pos = end + 1
@@ -225,7 +228,7 @@ class ExpansionReader(WordReader):
         return Word(parts, self.origin(0), self.origin(self.size))
 
     def _rest(self, start: int) -> Block:
-        return self.inner(self.text[start:], lambda position: self.origin(start + position)).whole()
+        return self.inner(self.text[start:], start).whole()
 
     def _expansion(self, parts: list[Part]) -> None:
         if self.text[self.pos] == "$":
@@ -238,21 +241,23 @@ class ExpansionReader(WordReader):
 
         None if these are the parentheses of commands. Each parenthesis is looked at once, however they are nested.
         """
-        if opened not in self._closed:
-            self._match(opened)
-        end = self._closed[opened]
+        if self._closed is None:
+            self._closed = {}
+        if opened + self._offset not in self._closed:
+            self._match(opened, self._closed)
+        end = self._closed[opened + self._offset] - self._offset
         return end if end >= 0 and self.text.startswith(")", self._joined(end + 1)) else None
 
-    def _match(self, opened: int) -> None:
-        text, closed, waiting, position = self.text, self._closed, [opened], opened + 1
+    def _match(self, opened: int, closed: dict[int, int]) -> None:
+        text, offset, waiting, position = self.text, self._offset, [opened + self._offset], opened + 1
         while waiting:
             if found := _SKIPPED.match(text, position):
                 position = found.end()
             character = text[position : position + 1]
             if character == "(":
-                waiting.append(position)
+                waiting.append(position + offset)
             elif character == ")":
-                closed[waiting.pop()] = position
+                closed[waiting.pop()] = position + offset
             else:  # the end, or a quote without its second
                 closed.update(dict.fromkeys(waiting, -1))
                 return
@@ -260,7 +265,8 @@ class ExpansionReader(WordReader):
 
     def expression(self, start: int, end: int) -> Word:
         """The text between, in which names and `$…` are evaluated; goes past its `))`."""
-        inner = self.inner(self.text[start:end], lambda position: self.origin(start + position))
+        inner = self.inner(self.text[start:end], start)
+        inner._closed, inner._offset = self._closed, self._offset + start
         inner._enter()
         word = inner.body()
         self.pos = self._joined(end + 1) + 1

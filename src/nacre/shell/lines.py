@@ -21,14 +21,15 @@ _LONGEST = len("function") + 1
 
 
 class LineReader(ExpansionReader):
+    _after = 0
+    """Where the reserved word ends that was seen last."""
+    _substituted = False
+    """Whether the commands stand in `$(…)`."""
+
     def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
         self._pending: list[tuple[Redirect, str]] = []
         """Here-documents whose bodies are still to come, with their delimiters."""
-        self._after = 0
-        """Where the reserved word ends that was seen last."""
-        self._substituted = False
-        """Whether the commands stand in `$(…)`."""
 
     def some_word(self) -> Word:
         before = self.pos
@@ -183,7 +184,7 @@ class LineReader(ExpansionReader):
         if quoted:
             literal = Literal(text, quoted=True, source=self.origin(start) if same else -1)
             return Word([literal], self.origin(start), self.origin(self.pos))
-        return self.inner(text, lambda position: self.origin(start + (position if same else 0))).body()
+        return self.inner(text, start, same=same).body()
 
 
 def _delimiter(word: Word, raw: str) -> str:

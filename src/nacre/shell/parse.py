@@ -39,8 +39,16 @@ def _same(position: int) -> int:
 
 
 class _Reader(CompoundReader):
+    _base = 0
+    """Where this text begins in the one that was asked about."""
+    _exact = True
+    """Whether it stands there as it is."""
     recovers = True
     """Whether pieces are looked for after an error. In such pieces they are not: each would be read again and again."""
+
+    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+        super().__init__(text, origin, depth)
+        self._top = origin
 
     # whole texts
 
@@ -73,8 +81,9 @@ class _Reader(CompoundReader):
         """Of a text that is no command as a whole, whatever is one by itself."""
         items = []
         for found in _PIECE.finditer(self.text, start):
-            at = found.start()
-            inner = self.inner(found.group(), lambda position, at=at: self.origin(at + position))
+            if found.group().isspace():
+                continue
+            inner = self.inner(found.group(), found.start())
             inner.recovers = False
             block = Block()
             with contextlib.suppress(Malformed):
@@ -82,8 +91,11 @@ class _Reader(CompoundReader):
             items += block.items
         return items
 
-    def inner(self, text: str, origin: Origin) -> _Reader:
-        reader = _Reader(text, origin, self.depth)
+    def inner(self, text: str, start: int, *, same: bool = True) -> _Reader:
+        base, top = self._base + (start if self._exact else 0), self._top
+        exact = self._exact and same
+        reader = _Reader(text, (lambda position: top(base + position)) if exact else (lambda _: top(base)), self.depth)
+        reader._top, reader._base, reader._exact = top, base, exact
         reader.recovers = self.recovers
         return reader
 
