@@ -45,6 +45,10 @@ class ExpansionReader(WordReader):
         """All of the text, as far as bash would read it and what could be meant by the rest."""
         raise NotImplementedError  # the grammar's
 
+    def rest(self, start: int) -> Block:
+        """What could be meant by the text from here on, which cannot be read."""
+        raise NotImplementedError  # the grammar's
+
     def _commands(self, closer: str) -> Block:
         raise NotImplementedError  # the grammar's
 
@@ -223,12 +227,9 @@ class ExpansionReader(WordReader):
                 try:
                     self._expansion(parts)
                 except Malformed:
-                    parts.append(Substitution(self._rest(start + 1), quoted=True))
+                    parts.append(Substitution(self.rest(start + 1), quoted=True))
                     break
         return Word(parts, self.origin(0), self.origin(self.size))
-
-    def _rest(self, start: int) -> Block:
-        return self.inner(self.text[start:], start).whole()
 
     def _expansion(self, parts: list[Part]) -> None:
         if self.text[self.pos] == "$":

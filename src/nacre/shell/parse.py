@@ -65,7 +65,7 @@ class _Reader(CompoundReader):
             except Malformed:
                 if self.recovers:
                     del block.items[before:]
-                    block.items += self._pieces(start)
+                    block.items += self.rest(start).items
                 return block, True
 
     def whole(self) -> Block:
@@ -77,19 +77,21 @@ class _Reader(CompoundReader):
         if self.pos < self.size and self.text[self.pos] != "\n":
             raise Malformed
 
-    def _pieces(self, start: int) -> list[Item]:
+    def rest(self, start: int) -> Block:
         """Of a text that is no command as a whole, whatever is one by itself."""
-        items = []
+        block = Block()
+        if not self.recovers:
+            return block
         for found in _PIECE.finditer(self.text, start):
             if found.group().isspace():
                 continue
             inner = self.inner(found.group(), found.start())
             inner.recovers = False
-            block = Block()
+            piece = Block()
             with contextlib.suppress(Malformed):
-                inner.items(block)
-            items += block.items
-        return items
+                inner.items(piece)
+            block.items += piece.items
+        return block
 
     def inner(self, text: str, start: int, *, same: bool = True) -> _Reader:
         base, top = self._base + (start if self._exact else 0), self._top
