@@ -14,11 +14,54 @@ from nacre.shell.state import absolute
 from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, least
 
 SYSTEM = frozenset(
-    "bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var tmp "
-    "Applications Library System Users Volumes private cores".split()
+    [
+        "bin",
+        "boot",
+        "dev",
+        "etc",
+        "home",
+        "lib",
+        "lib32",
+        "lib64",
+        "libx32",
+        "media",
+        "mnt",
+        "opt",
+        "proc",
+        "root",
+        "run",
+        "sbin",
+        "srv",
+        "sys",
+        "usr",
+        "var",
+        "tmp",
+        "Applications",
+        "Library",
+        "System",
+        "Users",
+        "Volumes",
+        "private",
+        "cores",
+    ]
 )
-_BELOW = frozenset("usr/bin usr/sbin usr/lib usr/lib64 usr/local usr/share usr/include var/lib var/log var/cache".split())
-_ALL_OF_IT = re.compile(rf"(?:{STAR}+|\.{STAR}|{QUESTION}{STAR}|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}{STAR}|{STAR}\.{STAR})$")
+_BELOW = frozenset(
+    [
+        "usr/bin",
+        "usr/sbin",
+        "usr/lib",
+        "usr/lib64",
+        "usr/local",
+        "usr/share",
+        "usr/include",
+        "var/lib",
+        "var/log",
+        "var/cache",
+    ]
+)
+_ALL_OF_IT = re.compile(
+    rf"(?:{STAR}+|\.{STAR}|{QUESTION}{STAR}|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}{STAR}|{STAR}\.{STAR})$"
+)
 
 
 def precious(target: str, command: Command, around: Around) -> str | None:
