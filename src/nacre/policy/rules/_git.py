@@ -7,7 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from nacre.policy.rules._options import Given, sort
+from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
 from nacre.shell.text import source, whole
@@ -15,8 +15,8 @@ from nacre.shell.text import source, whole
 _GLOBAL_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--exec-path")
 _PATHS = " pathspec-from-file= pathspec-file-nul quiet"
 _TAKES = {
-    "add": ("U", "all update dry-run interactive patch edit force renormalize no-ignore-removal refresh chmod=" + _PATHS),
-    "push": ("o", "force force-with-lease force-if-includes mirror delete dry-run all tags prune push-option= repo= exec="),
+    "add": ("U", "all no-ignore-removal update dry-run interactive patch edit renormalize refresh chmod=" + _PATHS),
+    "push": ("o", "force force-with-lease force-if-includes mirror delete dry-run tags prune push-option= repo= exec="),
     "reset": ("U", "hard soft mixed merge keep patch refresh" + _PATHS),
     "clean": ("e", "force dry-run interactive quiet exclude="),
     "checkout": ("bBU", "force patch ours theirs merge orphan= conflict= detach track" + _PATHS),
@@ -43,6 +43,8 @@ class Git:
 
 def git_call(command: Command, *subs: str) -> Git | None:
     """This call of git, if it is one of these subcommands."""
+    if not tool(command, "git"):
+        return None
     config: dict[str, str] = {}
     cwd, args = command.cwd, list(command.args)
     while args and args[0].startswith("-"):

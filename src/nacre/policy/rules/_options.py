@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from nacre.shell.text import shown
+from nacre.shell.command import Command
+from nacre.shell.text import could_be, shown
 
 _OFF = ("false", "no", "0", "none")
-_LONGEST = 90
 
 
 class Given:
@@ -60,9 +60,13 @@ def sort(args: Iterable[str], values: str = "", longs: str = "") -> Given:
 
 
 def said(*words: str) -> str:
-    """Words as a reader would write them, not more than fit into a message."""
-    text = " ".join(" ".join(shown(word) for word in words).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    """Words as a reader would write them."""
+    return " ".join(shown(word) for word in words)
+
+
+def tool(command: Command, *names: str) -> str:
+    """Which of these programs it is, or may be if its name is a glob (`/usr/bin/gi?`); none gives ""."""
+    return next((name for name in names if could_be(command.name, name)), "")
 
 
 def _full(name: str, names: list[str]) -> str:

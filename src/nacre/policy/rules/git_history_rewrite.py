@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._git import Git, git_call
-from nacre.policy.rules._options import said
+from nacre.policy.rules._options import said, tool
 from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 
@@ -17,13 +17,16 @@ _REWRITES = ("filter-branch", "filter-repo")
 _NOW = ("now", "all", "0")
 _QUIET = ("--analyze", "--dry-run", "-n", "--help", "-h", "--version")
 _OBJECTS = "would lose for good what only the reflog remembers: commits that were reset or rebased away"
+_REF = "would delete the branch or tag and its reflog: commits that nothing else holds would be lost"
 
 
 def finds(command: Command, _: Around) -> Hit | None:
-    if command.name == "git":
-        git = git_call(command, *_REWRITES, "reflog", "gc", "update-ref")
-        return _git(git) if git is not None else None
-    return Hit(said(*command.argv)) if command.args and not set(command.args) & set(_QUIET) else None
+    git = git_call(command, *_REWRITES, "reflog", "gc", "update-ref")
+    if git is not None:
+        return _git(git)
+    if not tool(command, "git-filter-repo", "git-filter-branch", "bfg") or set(command.args) & set(_QUIET):
+        return None
+    return Hit(said(*command.argv))
 
 
 def _git(git: Git) -> Hit | None:
@@ -31,19 +34,21 @@ def _git(git: Git) -> Hit | None:
     if git.sub in _REWRITES:
         return Hit(words) if not set(git.args) & set(_QUIET) else None
     if git.sub == "gc":
-        return Hit(words, _OBJECTS) if set(git.given.values("--prune")) & set(_NOW) else None
+        return Hit(words, _OBJECTS, "plain `git gc`") if set(git.given.values("--prune")) & set(_NOW) else None
     if git.sub == "update-ref":
-        return Hit(words, "would delete the branch or tag, and its reflog with it") if git.given.has("-d") else None
+        return Hit(words, _REF, "`git branch -d`, which stops if it is not merged") if git.given.has("-d") else None
     if git.args[:1] != ("expire",) or git.given.on("-n", "--dry-run"):
         return None
-    return Hit(words, _OBJECTS) if set(git.given.values("--expire", "--expire-unreachable")) & set(_NOW) else None
+    if not set(git.given.values("--expire", "--expire-unreachable")) & set(_NOW):
+        return None
+    return Hit(words, _OBJECTS, "plain `git gc`")
 
 
 RULE = Rule(
     id="git-history-rewrite",
     decision=Decision.ASK,
     reason="would rewrite every commit: the old history would be lost, and other copies would no longer fit",
-    instead="make a new commit on top, or work on a fresh clone of the repository",
+    instead="make a new commit on top",
     commands=("git", "git-filter-repo", "git-filter-branch", "bfg"),
     finds=finds,
     hits=(
