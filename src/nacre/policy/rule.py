@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.shell.command import Command, Script
 
 EVERY = "*"

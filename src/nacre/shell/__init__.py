@@ -1,0 +1,47 @@
+"""bash text → Script: what would run, as far as it can be known. Touches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nacre.shell import builtins, printers, programs, shells, wrappers
+from nacre.shell.command import Command, Opened, Script
+from nacre.shell.environment import runs_code
+from nacre.shell.parse import parse
+from nacre.shell.state import State, Value
+from nacre.shell.text import clean
+from nacre.shell.walk import Walker
+from nacre.shell.words import TooDeep
+
+__all__ = ["Command", "Opened", "Script", "read"]
+
+_FOLLOWERS = {
+    **printers.FOLLOWERS,
+    **programs.FOLLOWERS,
+    **wrappers.FOLLOWERS,
+    **shells.FOLLOWERS,
+    **builtins.FOLLOWERS,
+}
+_ASSUMED = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash", "TERM": "dumb"}
+
+
+def read(
+    text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None, stdin: str | None = None
+) -> Script:
+    """Everything that `text` would run. Values in `env` are known words; some of them are code."""
+    script = Script(clean(text))
+    variables: dict[str, list[Value]] = {name: [value] for name, value in _ASSUMED.items()}
+    variables["HOME"] = [home]
+    walker = Walker(script, _FOLLOWERS)
+    state = State(cwd, home, variables)
+    try:
+        for name, value in (env or {}).items():
+            variables[name] = [clean(value)]
+            if runs_code(name):
+                script.foreign = True
+                walker.given(name, clean(value), state)
+        script.block, script.broken = parse(script.text)
+        walker.whole(script.block, state, None if stdin is None else clean(stdin))
+    except (TooDeep, RecursionError):
+        script.closed = "it is nested too deeply"
+    return script

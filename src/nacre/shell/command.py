@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from nacre.shell.syntax import Block
 from nacre.shell.text import could_be, shown
 
 
@@ -105,10 +106,12 @@ class Command:
 class Script:
     """A text, read."""
 
-    __slots__ = ("bombs", "broken", "closed", "commands", "text", "unknown")
+    __slots__ = ("block", "bombs", "broken", "closed", "commands", "foreign", "text", "unknown")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.block: Block | None = None
+        """The tree it was read into."""
         self.commands: list[Command] = []
         self.bombs: list[tuple[int, int]] = []
         """Functions that start copies of themselves without end."""
@@ -116,6 +119,8 @@ class Script:
         """bash would stumble over its syntax, after having run what stands before."""
         self.closed = ""
         """Why it could not be read to the end: deeper or longer than we follow."""
+        self.foreign = False
+        """The environment it is given, or its input, runs code of its own."""
         self.unknown: dict[str, None] = {}
         """What only running it would tell: names of variables, substitutions."""
 

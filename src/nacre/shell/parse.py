@@ -30,7 +30,7 @@ from nacre.shell.syntax import (
 )
 from nacre.shell.words import Malformed, Origin, TooDeep, WordReader
 
-__all__ = ["Malformed", "TooDeep", "parse"]
+__all__ = ["Malformed", "TooDeep", "expansion", "parse"]
 
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n)*")
 _COMMENT = re.compile(r"#[^\n]*")
@@ -51,6 +51,11 @@ def parse(text: str, origin: Origin | None = None) -> tuple[Block, bool]:
     """The commands of a text, and whether bash would stumble over it. Raises TooDeep, nothing else."""
     reader = _Reader(text, origin or (lambda position: position))
     return reader.script()
+
+
+def expansion(text: str) -> Word:
+    """A text that bash expands as it does between double quotes. Raises Malformed."""
+    return _Reader(text, lambda position: position).body()
 
 
 class _Reader(WordReader):

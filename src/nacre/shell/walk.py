@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nacre.shell.command import Command, Opened, Script
+from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
-from nacre.shell.parse import parse
+from nacre.shell.parse import expansion, parse
 from nacre.shell.state import MOST, State, Value
 from nacre.shell.syntax import (
     Assignment,
@@ -34,7 +35,7 @@ from nacre.shell.syntax import (
     Word,
 )
 from nacre.shell.text import UNKNOWN, least, plain, source
-from nacre.shell.words import TooDeep
+from nacre.shell.words import Malformed, TooDeep
 
 DEEPEST = 8
 """Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
@@ -53,6 +54,7 @@ class Walker:
         self._parent: Command | None = None
         self._inside: tuple[int, int] | None = None
         """The span to report for text that does not stand in the script as it is read."""
+        self._here = (0, 0)
         self._depth = 0
         self._calls: list[Function] = []
         self._called: set[int] = set()
@@ -72,13 +74,15 @@ class Walker:
 
     def reread(self, text: str, state: State) -> str:
         """Expanded once more, as between double quotes."""
-        block, _ = self._parsed(': "' + source(text).replace('"', '\\"') + '"', -1)
-        printed = ""
-        for item in block.items:
-            if isinstance(item.node, Simple) and item.node.words:
-                before = self._span(self.script.text, 0)
-                printed = "".join(Expander(state, self).text(word) for word in item.node.words[1:] if isinstance(word, Word))
-                self._inside = before
+        if "$" not in text and "`" not in text:
+            return text
+        before, self._inside = self._inside, self._inside or self._here
+        try:
+            body = expansion(source(text))
+        except (Malformed, TooDeep, RecursionError):
+            return UNKNOWN
+        printed = Expander(state, self).text(body)
+        self._inside = before
         return printed
 
     def wonder(self, what: str) -> None:
@@ -112,28 +116,17 @@ class Walker:
             inner.arguments = arguments
 
         def run() -> str:
-            at = self.script.text.find(text, parent.start, parent.end) if self._inside is None else -1
-            before = self._span(text, at, parent)
-            block, broken = self._parsed(text, at)
+            before = self._inside
+            at = self.script.text.find(text, parent.start, parent.end) if before is None else -1
+            if at < 0:
+                self._inside = before or (parent.start, parent.end)
+            block, broken = parse(text, (lambda position: at + position) if at >= 0 else None)
             self.script.broken = self.script.broken or broken
             printed = self.block(block, inner, stdin)
             self._inside = before
             return printed
 
         return self._deeper(parent, run)
-
-    def _span(self, text: str, at: int, parent: Command | None = None) -> tuple[int, int] | None:
-        before = self._inside
-        if at < 0 and before is None and parent is not None:
-            self._inside = (parent.start, parent.end)
-        return before
-
-    def _parsed(self, text: str, at: int) -> tuple[Block, bool]:
-        try:
-            return parse(text, (lambda position: at + position) if at >= 0 else None)
-        except (TooDeep, RecursionError):
-            self.script.closed = "it is nested too deeply"
-            return Block(), False
 
     def _deeper(self, parent: Command, run: Callable[[], str]) -> str:
         if self._depth >= DEEPEST:
@@ -146,6 +139,18 @@ class Walker:
         finally:
             self._depth -= 1
             self._parent = before
+
+    def given(self, name: str, value: str, state: State, command: Command | None = None) -> None:
+        """A variable of the environment whose value is code."""
+        if is_expanded(name):
+            self.reread(value, state)
+        elif function := function_name(name):
+            self.block(parse(f"{function} {value}", lambda position: 0)[0], state, None)
+        elif is_command(name):
+            parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
+            script, self._inside = parent.script, self._inside or (parent.start, parent.end)
+            self.read(parent, value.removeprefix("|"), state.fork())
+            parent.script, self._inside = script, None
 
     # lists
 
@@ -279,6 +284,7 @@ class Walker:
     def _simple(self, node: Simple, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
         printed = ""
+        self._here = (node.start, node.end)
         while expander.choice < min(expander.choices, MOST):
             argv: list[str] = []
             for word in node.words:
@@ -344,6 +350,9 @@ class Walker:
 
     def _run(self, command: Command, state: State) -> str:
         self._emit(command)
+        for name, value in command.assigned.items():
+            if runs_code(name):
+                self.given(name, value, state, command)
         if self.script.closed:
             return UNKNOWN
         first = command.argv[0]

@@ -1,0 +1,64 @@
+"""`nacre.check`: a command line → Verdict, about exactly what would run here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import cache
+
+from nacre.policy.check import judge
+from nacre.policy.policy import DEFAULT, Policy
+from nacre.policy.rule import Around
+from nacre.verdict import Verdict
+from nacre.shell import Script, read
+
+
+def check(
+    command: str,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    policy: Policy = DEFAULT,
+) -> Verdict:
+    """What the checker says of a command. Nothing is run.
+
+    `cwd` and `HOME` are this process's unless given. Values in `env` are known words, and some of them code
+    (`BASH_ENV`, exported functions); `stdin` is a script where a shell would read it.
+    """
+    place = _directory(cwd)
+    home = (env or {}).get("HOME") or os.environ.get("HOME") or "/root"
+    script = read(command, cwd=place, home=home, env=env, stdin=stdin)
+    return judge(script, Around(place, home, mounts=mounts(), runtimes=runtimes()), policy)
+
+
+def script_of(command: str, *, cwd: str | os.PathLike[str] | None = None) -> Script:
+    """What a command would run, for a reader."""
+    return read(command, cwd=_directory(cwd), home=os.environ.get("HOME") or "/root")
+
+
+def _directory(cwd: str | os.PathLike[str] | None) -> str:
+    if cwd is not None:
+        return os.path.abspath(os.fspath(cwd))
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+@cache
+def mounts() -> tuple[str, ...]:
+    """Where filesystems are mounted, as far as this system tells."""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as table:
+            return tuple(line.split(" ")[1] for line in table)
+    except (OSError, IndexError):
+        return ()
+
+
+@cache
+def runtimes() -> tuple[str, ...]:
+    """The names of the program that this process is: `python3.11`, `python3`, `python`."""
+    name = os.path.basename(sys.executable or "python3")
+    return tuple(dict.fromkeys((name, name.partition(".")[0], name.rstrip("0123456789."))))

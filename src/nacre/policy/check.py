@@ -1,0 +1,113 @@
+"""Script → Verdict: every rule looks at every command it is about; the strictest decision wins. Touches nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nacre.policy.plain import is_plain
+from nacre.policy.policy import DEFAULT, Exemption, Policy
+from nacre.policy.rule import EVERY, WRITES, Around, Hit, Rule
+from nacre.policy.rules import SCRIPT, every_rule, rules_for
+from nacre.verdict import Decision, Finding, Verdict
+from nacre.shell import Command, Script
+from nacre.shell.state import absolute
+from nacre.shell.text import plain, shown
+
+LONGEST_WORDS = 90
+"""Characters of the command that a message shows."""
+
+
+def judge(script: Script, around: Around, policy: Policy = DEFAULT) -> Verdict:
+    findings = list(_findings(script, around, policy))
+    findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
+    harmless = not findings and is_plain(script, policy.plain)
+    decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
+    return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
+
+
+def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Finding]:
+    seen = set()
+    for rule in rules_for(SCRIPT):
+        if rule.in_script is not None and (found := rule.in_script(script, around)):
+            start, end, hit = found
+            if finding := _finding(rule, hit, start, end, shown(script.text[start:end]), (), policy):
+                yield finding
+    everywhere = rules_for(EVERY)
+    for command in script.commands:
+        for rule in _about(command, everywhere, policy):
+            hit = None if rule.finds is None else rule.finds(command, around)
+            if hit is None or (rule.id, command.start, command.end, hit.words) in seen:
+                continue
+            seen.add((rule.id, command.start, command.end, hit.words))
+            if not rule.floor and _exempted(rule, command, around, policy):
+                continue
+            finding = _finding(rule, hit, command.start, command.end, _words(command), command.via, policy)
+            if finding is not None:
+                yield finding
+
+
+def _about(command: Command, everywhere: list[Rule], policy: Policy) -> list[Rule]:
+    if command.name and not plain(command.name):
+        rules = [rule for rule in every_rule() if SCRIPT not in rule.commands]
+    else:
+        rules = rules_for(command.name) + everywhere
+        if command.redirects and any(opened.writes for opened in command.redirects):
+            rules += [rule for rule in rules_for(WRITES) if rule not in rules]
+    return rules + [rule for rule in policy.own if rule.commands in ((), (EVERY,)) or command.name in rule.commands]
+
+
+def _finding(
+    rule: Rule, hit: Hit, start: int, end: int, words: str, via: tuple[str, ...], policy: Policy
+) -> Finding | None:
+    decision = rule.decision
+    if not rule.floor:
+        decision = policy.decisions.get(rule.id, policy.decisions.get("*", decision))
+    if decision is Decision.ALLOW:
+        return None
+    words = hit.words or words
+    if len(words) > LONGEST_WORDS:
+        words = words[: LONGEST_WORDS - 1] + "…"
+    return Finding(
+        rule=rule.id,
+        decision=decision,
+        start=start,
+        end=end,
+        words=" ".join(words.split()),
+        reason=hit.reason or rule.reason,
+        instead=hit.instead or rule.instead,
+        via=via,
+    )
+
+
+def _words(command: Command) -> str:
+    opened = [f"{each.descriptor}{each.operator} {shown(each.target)}" for each in command.redirects if each.writes]
+    return " ".join((command.words, *opened)).strip()
+
+
+def _exempted(rule: Rule, command: Command, around: Around, policy: Policy) -> bool:
+    """Whether the rule is silent once the exempted places are left out of the command."""
+    places = [exemption for exemption in policy.exemptions if exemption.rule == rule.id]
+    if not places or rule.finds is None:
+        return False
+    if any(exemption.path == "**" for exemption in places):
+        return True
+    rest = Command(
+        tuple(w for i, w in enumerate(command.argv) if i == 0 or not _covers(places, w, command)),
+        command.start,
+        command.end,
+        cwd=command.cwd,
+        home=command.home,
+    )
+    rest.redirects = tuple(each for each in command.redirects if not _covers(places, each.target, command))
+    rest.stdin, rest.script, rest.assigned, rest.parent = command.stdin, command.script, command.assigned, command.parent
+    return rule.finds(rest, around) is None
+
+
+def _covers(places: list[Exemption], word: str, command: Command) -> bool:
+    path = absolute(word.rpartition("=")[2], command.cwd)
+    return plain(word) and any(re.fullmatch(_regex(place.path), path) for place in places)
+
+
+def _regex(path: str) -> str:
+    return re.escape(path).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")

@@ -1,0 +1,159 @@
+"""Is this provably plain? May only say yes; "is there danger here?" is asked elsewhere, of the rules.
+
+Yes means: read by eye, nothing in it is expanded, assigned, written or run but commands of a list, by their bare names,
+with options known to do no more than read. Everything else, however harmless, is not plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from nacre.shell.command import Script
+from nacre.shell.syntax import Block, Literal, Node, Pipeline, Redirect, Simple, Word
+
+_ODD = re.compile(r"[{~]")
+_GLOB = re.compile(r"[*?\[]")
+_QUIET_FILES = frozenset(("/dev/null", "&1", "&2"))
+_SED_SCRIPT = re.compile(
+    r"(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/))?\s*!?(?:[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI\d]*)"
+    r"(?:\s*;\s*(?:\d+|\$)?[pdq=])*"
+)
+_FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fprint|fls|files0-from)")
+_GIT_READS = frozenset("status rev-parse ls-files describe shortlog log branch tag remote".split())
+_GIT_LISTS = {
+    "branch": frozenset("-a -r -v -vv --list --all --remotes --show-current --merged --no-merged".split()),
+    "tag": frozenset("-l --list -n".split()),
+    "remote": frozenset("-v --verbose show".split()),
+}
+_GIT_LOG = re.compile(
+    r"-n|-\d+|--oneline|--graph|--all|--decorate(?:=\w+)?|--max-count=\d+|--(?:author|since|until|after|before|grep)=[^\0]*|"
+    r"--format=[^\0]*|--pretty(?:=[^\0]*)?|--reverse|--merges|--no-merges|--first-parent|--abbrev-commit|--date=\w+|--name-only|"
+    r"--name-status|-s|-sn|-sne|-e|--porcelain(?:=v\d)?|--short|--branch|-sb|-b|-u|--show-toplevel|--abbrev-ref|--verify|"
+    r"--git-dir|--is-inside-work-tree|--cached|--others|--exclude-standard|--modified|--deleted|-m|-o|-d|-c|--tags|--always|--long"
+)
+
+
+def is_plain(script: Script, names: frozenset[str] | None = None) -> bool:
+    if script.broken or script.closed or script.foreign or script.block is None:
+        return False
+    return _block(script.block, COMMANDS if names is None else names)
+
+
+def _block(block: Block, names: frozenset[str]) -> bool:
+    return bool(block.items) and all(not item.background and _node(item.node, names) for item in block.items)
+
+
+def _node(node: Node, names: frozenset[str]) -> bool:
+    if not all(_quiet(redirect) for redirect in node.redirects):
+        return False
+    if isinstance(node, Pipeline):
+        return all(_node(stage, names) for stage in node.stages)
+    if not isinstance(node, Simple) or node.assignments or not node.words:
+        return False
+    argv = []
+    for word in node.words:
+        text = _known(word) if isinstance(word, Word) else None
+        if text is None:
+            return False
+        argv.append(text)
+    first = node.words[0]
+    name = first.bare() if isinstance(first, Word) else None
+    if name is None or name not in names or _GLOB.search(name):
+        return False
+    guard = _GUARDS.get(name)
+    return guard is None or guard(argv[1:])
+
+
+def _known(word: Word) -> str | None:
+    out = []
+    for part in word.parts:
+        if not isinstance(part, Literal) or (not part.quoted and _ODD.search(part.text)):
+            return None
+        out.append(part.text)
+    return "".join(out)
+
+
+def _quiet(redirect: Redirect) -> bool:
+    target = _known(redirect.target)
+    if target is None:
+        return False
+    if redirect.operator in ("<", "<<", "<<-", "<<<"):
+        return not target.startswith("/dev/tcp") and not target.startswith("/dev/udp")
+    if redirect.operator == ">&":
+        return target in ("1", "2")
+    return redirect.operator in (">", ">>", "&>") and target == "/dev/null"
+
+
+def _sed(args: Sequence[str]) -> bool:
+    rest = list(args)
+    while rest and rest[0] in ("-n", "-E", "-r", "-nE", "-ne", "-e", "--quiet"):
+        rest.pop(0)
+    return bool(rest) and _SED_SCRIPT.fullmatch(rest[0]) is not None and not any(word[:1] == "-" for word in rest[1:])
+
+
+def _find(args: Sequence[str]) -> bool:
+    return not any(_FIND_ACTS.match(word) for word in args)
+
+
+def _sort(args: Sequence[str]) -> bool:
+    return all(word[:1] != "-" or re.fullmatch(r"-[bdfghinruVzs]+|-k[\d.,bdfginr]*|-t.?|-", word) for word in args)
+
+
+def _uniq(args: Sequence[str]) -> bool:
+    return sum(word[:1] != "-" for word in args) <= 1
+
+
+def _no(*prefixes: str) -> Callable[[Sequence[str]], bool]:
+    return lambda args: not any(word.startswith(prefixes) for word in args)
+
+
+def _git(args: Sequence[str]) -> bool:
+    """Reading subcommands whose output no configured program can take part in (`plain_environment` sees to the rest)."""
+    rest = list(args)
+    while rest[:1] == ["--no-pager"]:
+        rest.pop(0)
+    if not rest or rest[0] not in _GIT_READS:
+        return False
+    subcommand, *words = rest
+    if subcommand in _GIT_LISTS:
+        return all(word in _GIT_LISTS[subcommand] for word in words)
+    return all(word[:1] != "-" or word == "--" or _GIT_LOG.fullmatch(word) for word in words)
+
+
+def _date(args: Sequence[str]) -> bool:
+    return all(word.startswith(("+", "-u", "-I", "--utc", "--iso")) for word in args)
+
+
+def _nothing(args: Sequence[str]) -> bool:
+    return not args
+
+
+_GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
+    "sed": _sed,
+    "find": _find,
+    "sort": _sort,
+    "uniq": _uniq,
+    "git": _git,
+    "rg": _no("--pre", "--hostname-bin", "-z", "--search-zip"),
+    "grep": _no("\0"),
+    "date": _date,
+    "hostname": _nothing,
+    "tree": _no("-o", "-R", "--output"),
+    "file": _no("-C", "--compile"),
+    "diff": _no("--output", "-l", "--paginate"),
+    "env": _nothing,
+    "printf": _no("-v"),
+    "command": lambda args: args[:1] in (["-v"], ["-V"]),
+    "awk": _nothing,
+}
+
+COMMANDS = frozenset(
+    "ls cat echo printf pwd cd head tail wc nl tac rev cut tr sort uniq comm join paste column fold grep egrep fgrep rg "
+    "find sed git diff cmp file stat du df tree basename dirname realpath readlink which type command whoami id groups "
+    "uname hostname date uptime nproc free ps env printenv true false test [ seq sleep md5sum sha1sum sha256sum cksum "
+    "base64 xxd od hexdump strings jq".split()
+)
+
+GIT_ENVIRONMENT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false"}
+"""What a plain git command is run with: a repository's own configuration may name a program as its monitor."""

@@ -1,0 +1,54 @@
+"""Commands inside the code of other languages, where they stand as literals: `os.system("…")`, `rmtree("/")`, awk's.
+
+Read by shape, not by grammar: what it finds is surely there; much of what is there it does not find.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nacre.shell.escapes import ansi_c
+
+_STRING = r"""(?:[rbfuRBFU]{0,2}(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`))"""
+_SHELL_CALLS = re.compile(
+    r"(?:\b(?:os\.(?:system|popen)|subprocess\.\w+|commands\.getoutput|system|exec|popen|shell_exec|passthru|execSync|"
+    r"spawnSync|exec[A-Z]\w*|os\.execute|IO\.popen|Open3\.\w+|check_output|check_call|run|call|Popen|getoutput|"
+    r"getstatusoutput|do\s+shell\s+script|qx|sh)\s*\(?\s*)" + _STRING
+)
+_LIST_CALLS = re.compile(
+    r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
+    r"execFile|system|exec)\s*\(\s*(\[[^\]]*\]|" + _STRING + r"\s*,\s*\[[^\]]*\]|" + _STRING + r"(?:\s*,\s*" + _STRING + r")+)"
+)
+_DELETES = re.compile(
+    r"\b(?:shutil\.rmtree|rmtree|rmSync|rmdirSync|fs\.rm|fs\.rmdir|rm_rf|rm_r|remove_dir_all|remove_tree|remove_entry_secure)"
+    r"\s*\(?\s*(?:(?:pathlib\.)?Path\(\s*)?(?:os\.path\.expanduser\(\s*)?" + _STRING
+)
+_BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`|%x[\[{(]([^\]})]*)[\]})]|\bqx[/{(|!]([^/})|!]*)[/})|!]")
+_AWK = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_ANY_STRING = re.compile(_STRING)
+_HOME = re.compile(r"""os\.environ\[['"]HOME['"]\]|os\.path\.expanduser\(['"]~['"]\)|Path\.home\(\)|process\.env\.HOME|os\.homedir\(\)|ENV\[['"]HOME['"]\]|\$ENV\{['"]?HOME['"]?\}|os\.getenv\(['"]HOME['"]\)""")
+
+
+def commands_in(code: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """Texts that go to a shell, and (with words) programs that are started without one."""
+    code = _HOME.sub('"~"', code)
+    if language.endswith("awk"):
+        for found in _AWK.finditer(code):
+            yield ansi_c(_text(found)), None
+        return
+    for found in _LIST_CALLS.finditer(code):
+        words = tuple(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[1]))
+        if len(words) > 1:
+            yield "", words
+    for found in _SHELL_CALLS.finditer(code):
+        yield ansi_c(_text(found)), None
+    for found in _DELETES.finditer(code):
+        yield "rm -rf -- " + ansi_c(_text(found)), None
+    if language in ("perl", "ruby", "php") or language.startswith(("perl", "ruby")):
+        for found in _BACKQUOTES.finditer(code):
+            yield ansi_c(_text(found)), None
+
+
+def _text(found: re.Match[str]) -> str:
+    return next((group for group in found.groups() if group is not None), "")

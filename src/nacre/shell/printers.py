@@ -1,0 +1,214 @@
+"""What well-known programs would print, as far as that can be known: literal text, or at least where it comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nacre.shell.command import Command
+from nacre.shell.escapes import ansi_c
+from nacre.shell.expand import Expander
+from nacre.shell.options import Shape
+from nacre.shell.state import State
+from nacre.shell.text import DECODED, DOWNLOADED, SOME, UNKNOWN, plain, source, whole
+from nacre.shell.walk import Follows, Walker
+
+_CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
+_WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
+_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
+_SAME = frozenset(
+    "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column iconv strings "
+    "dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd zstdcat lz4 ".split()
+)
+_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type ls".split())
+
+
+def _echo(walker: Walker, command: Command, state: State) -> str:
+    words = list(command.args)
+    escapes = False
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        escapes = "e" in words.pop(0)
+    text = source(" ".join(words))
+    return (ansi_c(text) if escapes else text) + "\n"
+
+
+def _printf(walker: Walker, command: Command, state: State) -> str:
+    words = list(command.args)
+    name = ""
+    if words[:1] == ["-v"] and len(words) > 1:
+        name = words[1]
+        words = words[2:]
+    if words[:1] == ["--"]:
+        words = words[1:]
+    text = _formatted(words[0], words[1:]) if words else ""
+    if name:
+        if "[" in name:
+            Expander(state, walker).arithmetic(name)
+        state.set(name.partition("[")[0], text)
+        return ""
+    return text
+
+
+def _formatted(form: str, words: list[str]) -> str:
+    form, left, out = source(form), [source(word) for word in words], []
+    for _ in range(64):
+        used = False
+
+        def fill(found: re.Match[str]) -> str:
+            nonlocal used
+            if found[0] == "%%":
+                return "%"
+            if found[0][0] == "\\":
+                return ansi_c(found[0])
+            used = True
+            word = left.pop(0) if left else ""
+            return ansi_c(word) if found[1] == "b" else word
+
+        out.append(_DIRECTIVE.sub(fill, form))
+        if not left or not used:
+            break
+    return "".join(out)
+
+
+def _cat(walker: Walker, command: Command, state: State) -> str:
+    texts = []
+    for name in command.operands() or ["-"]:
+        if name in ("-", "/dev/stdin", "/dev/fd/0"):
+            texts.append(UNKNOWN if command.stdin is None else command.stdin)
+        else:
+            texts.append(state.written.get(state.path(name), UNKNOWN))
+    return "".join(texts)
+
+
+def _tee(walker: Walker, command: Command, state: State) -> str:
+    text = UNKNOWN if command.stdin is None else command.stdin
+    for name in command.operands():
+        state.written[state.path(name)] = text
+    return text
+
+
+def _same(walker: Walker, command: Command, state: State) -> str:
+    """A filter: taken to let its input pass."""
+    if command.stdin is not None:
+        return command.stdin
+    texts = [state.written[path] for name in command.operands() if (path := state.path(name)) in state.written]
+    return "".join(texts) or UNKNOWN
+
+
+def _tr(walker: Walker, command: Command, state: State) -> str:
+    text = command.stdin
+    if text is None or not plain(text) or command.has("-d", "-s", "--delete", "--squeeze-repeats"):
+        return text or UNKNOWN
+    sets = [ansi_c(source(word)) for word in command.operands()]
+    if len(sets) == 2 and len(sets[0]) == len(sets[1]) and "-" not in sets[0] and "[" not in sets[0]:
+        return text.translate(str.maketrans(sets[0], sets[1]))
+    return DECODED
+
+
+def _rev(walker: Walker, command: Command, state: State) -> str:
+    text = command.stdin
+    return "\n".join(line[::-1] for line in text.split("\n")) if text is not None and whole(text) else UNKNOWN
+
+
+def _decoder(walker: Walker, command: Command, state: State) -> str:
+    match command.name:
+        case "xxd":
+            decodes = command.has("-r", "-revert", "--revert")
+        case "openssl":
+            decodes = any(word in ("-d", "-decode") for word in command.args) and any(
+                word in ("enc", "base64", "-base64") or word.startswith("-aes") for word in command.args
+            )
+        case "uudecode":
+            decodes = True
+        case _:
+            decodes = command.has("-d", "-D", "--decode")
+    return DECODED if decodes else UNKNOWN
+
+
+def _curl(walker: Walker, command: Command, state: State) -> str:
+    output = _last(command, _CURL, "-o", "--output")
+    if command.has("-O", "--remote-name", "--remote-name-all"):
+        output = _basename(command.operands())
+    return _fetched(output, state)
+
+
+def _wget(walker: Walker, command: Command, state: State) -> str:
+    output = _last(command, _WGET, "-O", "--output-document")
+    if output is None:
+        output = _basename(command.operands())
+    return _fetched(output, state)
+
+
+def _last(command: Command, shape: Shape, *names: str) -> str | None:
+    """The value of an option that may stand behind operands."""
+    argv = command.argv
+    for index in range(1, len(argv)):
+        if argv[index][:1] == "-" and (value := shape.value(("", *argv[index : index + 2]), *names)) is not None:
+            return value
+    return None
+
+
+def _basename(words: list[str]) -> str:
+    return next((word.split("?")[0].rstrip("/").rsplit("/", 1)[-1] for word in words if "/" in word or "." in word), SOME)
+
+
+def _fetched(output: str | None, state: State) -> str:
+    if output in (None, "-", "/dev/stdout"):
+        return DOWNLOADED
+    assert output is not None
+    state.written[state.path(output)] = DOWNLOADED
+    return ""
+
+
+def _downloads(walker: Walker, command: Command, state: State) -> str:
+    return DOWNLOADED
+
+
+def _copy(walker: Walker, command: Command, state: State) -> str:
+    operands = command.operands("-t", "-m", "-o", "-g")
+    if len(operands) == 2 and (text := state.written.get(state.path(operands[0]))) is not None:
+        state.written[state.path(operands[1])] = text
+    return ""
+
+
+def _path(walker: Walker, command: Command, state: State) -> str:
+    operands = command.operands("-s", "--relative-to")
+    if not operands or not plain(operands[-1]):
+        return SOME
+    match command.name:
+        case "dirname":
+            return os.path.dirname(operands[-1].rstrip("/")) or ("/" if operands[-1].startswith("/") else ".")
+        case "basename":
+            return os.path.basename(operands[0].rstrip("/")) or SOME
+    return state.path(operands[-1])
+
+
+def _printenv(walker: Walker, command: Command, state: State) -> str:
+    if len(command.args) == 1:
+        value = state.variables.get(command.args[0], [UNKNOWN])[0]
+        return value if isinstance(value, str) else UNKNOWN
+    return UNKNOWN
+
+
+def _something(walker: Walker, command: Command, state: State) -> str:
+    return SOME
+
+
+FOLLOWERS: dict[str, Follows] = {
+    **dict.fromkeys(_SAME, _same),
+    **dict.fromkeys(_SOMETHING, _something),
+    **dict.fromkeys(("base64", "gbase64", "base32", "basenc", "xxd", "openssl", "uudecode"), _decoder),
+    **dict.fromkeys(("curl", "curlie"), _curl),
+    **dict.fromkeys(("wget", "wget2"), _wget),
+    **dict.fromkeys(("http", "https", "xh", "aria2c", "lynx", "w3m", "links", "fetch", "ftp", "GET"), _downloads),
+    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), _downloads),
+    **dict.fromkeys(("cp", "mv", "install"), _copy),
+    **dict.fromkeys(("dirname", "basename", "realpath", "readlink"), _path),
+    "echo": _echo,
+    "printf": _printf,
+    "cat": _cat,
+    "tee": _tee,
+    "tr": _tr,
+    "rev": _rev,
+    "printenv": _printenv,
+}

@@ -1,0 +1,132 @@
+"""Programs with options whose value is a command: git's aliases and filters, tar's actions, sed's `e`."""
+
+from __future__ import annotations
+
+import re
+
+from nacre.shell.command import Command
+from nacre.shell.state import State
+from nacre.shell.text import SOME, UNKNOWN
+from nacre.shell.walk import Follows, Walker
+
+_GIT_SETTING = re.compile(
+    r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath)|sequence\.editor|diff\.external|credential\.helper|"
+    r"pager\.\w+|gpg\.program|(?:diff|merge|filter)\.[^=]*\.(?:command|driver|textconv|clean|smudge|process)|"
+    r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_GIT_COMMANDS = frozenset(
+    "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter --tag-name-filter "
+    "--upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
+)
+_TAR = re.compile(r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL)
+_SED_EXECUTES = re.compile(r"(?:^|[;{\n}]|(?<=[0-9$/])|^\s*)\s*e\s+([^\n]+)")
+_SED_REPLACES = re.compile(r"s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gpiIm0-9]*e", re.DOTALL)
+
+
+def _git(walker: Walker, command: Command, state: State) -> str:
+    args = command.args
+    for index, word in enumerate(args):
+        following = args[index + 1] if index + 1 < len(args) else ""
+        if word == "-c" or word == "--config-env":
+            _setting(walker, command, following, state)
+        elif word in _GIT_COMMANDS and following:
+            walker.read(command, following, state.fork())
+        elif word.startswith("--") and "=" in word and word.partition("=")[0] in _GIT_COMMANDS:
+            walker.read(command, word.partition("=")[2], state.fork())
+        elif word.startswith("ext::"):
+            walker.read(command, word[5:], state.fork())
+        elif word == "config":
+            operands = [each for each in args[index + 1 :] if not each.startswith("-")]
+            if len(operands) > 1:
+                _setting(walker, command, f"{operands[0]}={operands[1]}", state)
+    _subcommand(walker, command, state)
+    if "rev-parse" in args and "--show-toplevel" in args:
+        return state.cwd
+    return SOME if "rev-parse" in args else UNKNOWN
+
+
+def _setting(walker: Walker, command: Command, setting: str, state: State) -> None:
+    name, _, value = setting.partition("=")
+    if name.startswith("alias.") and value.startswith("!"):
+        walker.read(command, value[1:], state.fork())
+    elif found := _GIT_SETTING.match(setting):
+        walker.read(command, found[1].removeprefix("!"), state.fork())
+
+
+def _subcommand(walker: Walker, command: Command, state: State) -> None:
+    args = command.args
+    if "bisect" in args and "run" in args:
+        walker.follow(command, args[args.index("run") + 1 :], state.fork())
+    elif "submodule" in args and "foreach" in args:
+        words = [word for word in args[args.index("foreach") + 1 :] if word not in ("--recursive", "--quiet", "-q")]
+        walker.read(command, " ".join(words), state.fork())
+
+
+def _tar(walker: Walker, command: Command, state: State) -> str:
+    for index, word in enumerate(command.args):
+        following = command.args[index + 1] if index + 1 < len(command.args) else ""
+        if found := _TAR.match(word):
+            walker.read(command, found[1], state.fork())
+        elif word == "--checkpoint-action" and following.startswith("exec="):
+            walker.read(command, following[5:], state.fork())
+        elif word in ("--to-command", "-I", "--use-compress-program", "-F", "--info-script"):
+            walker.read(command, following, state.fork())
+    return UNKNOWN
+
+
+def _sed(walker: Walker, command: Command, state: State) -> str:
+    texts = [after for word, after in zip(command.args, command.args[1:], strict=False) if word in ("-e", "--expression")]
+    if not texts:
+        texts = command.operands("-f", "-l")[:1]
+    for text in texts:
+        for found in _SED_EXECUTES.finditer(text):
+            walker.read(command, found[1], state.fork())
+        for found in _SED_REPLACES.finditer(text):
+            walker.read(command, found[3], state.fork())
+    return UNKNOWN if command.stdin is None else command.stdin
+
+
+def _option(*names: str) -> Follows:
+    """A program that runs the value of one of these options."""
+
+    def follow(walker: Walker, command: Command, state: State) -> str:
+        for index, word in enumerate(command.args):
+            for name in names:
+                if word == name and index + 1 < len(command.args):
+                    walker.read(command, command.args[index + 1], state.fork())
+                elif word.startswith(name + "="):
+                    walker.read(command, word[len(name) + 1 :], state.fork())
+        return UNKNOWN if command.stdin is None else command.stdin
+
+    return follow
+
+
+def _editor(walker: Walker, command: Command, state: State) -> str:
+    for word, after in zip(command.args, command.args[1:], strict=False):
+        text = after if word in ("-c", "--cmd") else word[1:] if word[:1] == "+" else ""
+        if found := re.match(r":?(?:silent\s+)?!(.+)", text, re.DOTALL):
+            walker.read(command, found[1], state.fork())
+    return UNKNOWN
+
+
+FOLLOWERS: dict[str, Follows] = {
+    "git": _git,
+    "tar": _tar,
+    "gtar": _tar,
+    "bsdtar": _tar,
+    "sed": _sed,
+    "gsed": _sed,
+    "sort": _option("--compress-program"),
+    "rsync": _option("-e", "--rsh", "--rsync-path"),
+    "man": _option("-P", "--pager"),
+    "scp": _option("-S"),
+    "sftp": _option("-S"),
+    "zip": _option("-TT", "--unzip-command"),
+    "split": _option("--filter"),
+    "rg": _option("--pre"),
+    "vim": _editor,
+    "vi": _editor,
+    "nvim": _editor,
+    "ex": _editor,
+}

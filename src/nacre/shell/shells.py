@@ -1,0 +1,161 @@
+"""Programs that execute text: shells, eval, source, trap, ssh, su; and options of others whose value is a command."""
+
+from __future__ import annotations
+
+import re
+
+from nacre.shell.command import Command
+from nacre.shell.interpreters import commands_in
+from nacre.shell.options import Shape
+from nacre.shell.state import State
+from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN
+from nacre.shell.walk import Follows, Walker
+
+SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
+_SHELL = Shape("oO", "rcfile init-file")
+_SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
+_SU = Shape("cgGsTw", "command group supp-group shell")
+_SCRIPT = Shape("cEITmOB", "command echo log-timing logging-format output-limit log-io log-out log-in")
+_INTERPRETERS = {  # program: options whose value is code
+    "python": "c", "python2": "c", "python3": "c", "pypy": "c", "pypy3": "c", "perl": "eE", "ruby": "e", "node": "ep",
+    "nodejs": "ep", "php": "r", "lua": "e", "deno": "", "bun": "e", "osascript": "e", "Rscript": "e", "awk": "",
+    "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
+}  # fmt: skip
+_TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
+_VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
+
+
+def _shell(walker: Walker, command: Command, state: State) -> str:
+    argv = command.argv
+    first = _SHELL.first(argv)
+    flags = "".join(word[1:] for word in argv[1:first] if word[:1] in "-+" and word[:2] != "--")
+    rest = argv[first:]
+    while rest and rest[0][:1] == "+":
+        rest = rest[1:]
+    if "c" in flags:
+        if not rest:
+            return UNKNOWN
+        return walker.read(command, rest[0], state.fork(), stdin=command.stdin, arguments=list(rest[2:]))
+    if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
+        return _executed(walker, command, command.stdin, state, arguments)
+    return _executed(walker, command, state.written.get(state.path(rest[0])), state, list(rest[1:]))
+
+
+def _executed(
+    walker: Walker, command: Command, text: str | None, state: State, arguments: list[str] | None = None
+) -> str:
+    if text is None:
+        return UNKNOWN
+    return walker.read(command, text, state.fork(), arguments=arguments)
+
+
+def _eval(walker: Walker, command: Command, state: State) -> str:
+    words = command.args[1:] if command.args[:1] == ("--",) else command.args
+    return walker.read(command, " ".join(words), state, stdin=command.stdin)
+
+
+def _source(walker: Walker, command: Command, state: State) -> str:
+    words = [word for word in command.args if word != "--"]
+    if not words:
+        return UNKNOWN
+    if words[0] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"):
+        text = command.stdin
+    else:
+        text = state.written.get(state.path(words[0]))
+    if text is None:
+        return UNKNOWN
+    return walker.read(command, text, state, arguments=words[1:] or None)
+
+
+def _trap(walker: Walker, command: Command, state: State) -> str:
+    words = [word for word in command.args if word != "--"]
+    if len(words) > 1 and words[0] not in ("-", "", "-p", "-l"):
+        walker.read(command, words[0], state.fork())
+    return ""
+
+
+def _ssh(walker: Walker, command: Command, state: State) -> str:
+    text = " ".join(_SSH.command(command.argv)) or command.stdin
+    inner = state.fork()
+    inner.cwd = inner.home
+    return UNKNOWN if not text else walker.read(command, text, inner, stdin=command.stdin)
+
+
+def _su(walker: Walker, command: Command, state: State) -> str:
+    text = _anywhere(command, "-c", "--command", "--session-command")
+    if text is None:
+        if command.name != "su" or command.stdin is None:
+            return UNKNOWN
+        text = command.stdin
+    return walker.read(command, text, state.fork())
+
+
+def _anywhere(command: Command, *names: str) -> str | None:
+    """The value of an option that may stand after operands."""
+    for index, word in enumerate(command.args):
+        for name in names:
+            if word == name:
+                return command.args[index + 1] if index + 1 < len(command.args) else None
+            if word.startswith(name + "=") and name.startswith("--"):
+                return word[len(name) + 1 :]
+            if not name.startswith("--") and word[:1] == "-" and word[:2] != "--" and word.endswith(name[1]):
+                return command.args[index + 1] if index + 1 < len(command.args) else None
+    return None
+
+
+def _runuser(walker: Walker, command: Command, state: State) -> str:
+    if _anywhere(command, "-c", "--command") is not None:
+        return _su(walker, command, state)
+    return walker.follow(command, Shape("ugGsw", "user group supp-group shell").command(command.argv), state)
+
+
+def _script(walker: Walker, command: Command, state: State) -> str:
+    text = _anywhere(command, "-c", "--command")
+    return UNKNOWN if text is None else walker.read(command, text, state.fork())
+
+
+def _at(walker: Walker, command: Command, state: State) -> str:
+    return _executed(walker, command, command.stdin, state)
+
+
+def _interpreter(walker: Walker, command: Command, state: State) -> str:
+    base = _VERSION.sub("", command.name) or command.name
+    letters = _INTERPRETERS.get(command.name, _INTERPRETERS.get(base, ""))
+    shape = Shape(letters + _TAKING.get(base, ""), "eval print command")
+    codes = [code for letter in letters if (code := shape.value(command.argv, f"-{letter}", "--eval")) is not None]
+    code = "\n".join(codes) if codes else None
+    rest = command.argv[shape.first(command.argv) :]
+    if code is None and base.endswith("awk"):
+        code = rest[0] if rest else None
+    elif code is None and not any(word == "-m" for word in command.args):
+        if not rest or rest[0] in ("-", "/dev/stdin"):
+            code = command.stdin
+        else:
+            code = state.written.get(state.path(rest[0]))
+    if code is None:
+        return UNKNOWN
+    command.script = code
+    for text, words in commands_in(code, command.name):
+        if words is not None:
+            walker.follow(command, words, state.fork())
+        else:
+            walker.read(command, text, state.fork())
+    return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else UNKNOWN
+
+
+FOLLOWERS: dict[str, Follows] = {
+    **dict.fromkeys(SHELLS, _shell),
+    **dict.fromkeys(_INTERPRETERS, _interpreter),
+    **{f"python3.{minor}": _interpreter for minor in range(6, 20)},
+    "eval": _eval,
+    "source": _source,
+    ".": _source,
+    "trap": _trap,
+    "ssh": _ssh,
+    "su": _su,
+    "runuser": _runuser,
+    "script": _script,
+    "at": _at,
+    "batch": _at,
+}

@@ -1,0 +1,227 @@
+"""Programs that run another program with its own words: sudo, env, timeout, xargs, find, …"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from nacre.shell.command import Command
+from nacre.shell.options import Shape
+from nacre.shell.state import State
+from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
+from nacre.shell.walk import Follows, Walker
+
+_SIMPLE = {
+    "sudo": Shape("ughpCrtTUDRac", "user group host prompt close-from role type chdir chroot", assignments=True),
+    "doas": Shape("uCa"),
+    "command": Shape(),
+    "builtin": Shape(),
+    "nohup": Shape(),
+    "nice": Shape("n", "adjustment"),
+    "ionice": Shape("cnpPu", "class classdata pid pgid uid"),
+    "timeout": Shape("ks", "kill-after signal", operands=1),
+    "gtimeout": Shape("ks", "kill-after signal", operands=1),
+    "time": Shape("fo", "format output"),
+    "stdbuf": Shape("ioe", "input output error"),
+    "setsid": Shape(),
+    "setpriv": Shape("", "reuid regid groups inh-caps ambient-caps bounding-set"),
+    "chroot": Shape("", "userspec groups", operands=1),
+    "taskset": Shape("", operands=1),
+    "chrt": Shape("TPD", operands=1),
+    "strace": Shape("eoOpPsSuEabIX"),
+    "ltrace": Shape("eoplsunaAFD"),
+    "unshare": Shape("RwSG", "root wd setuid setgid"),
+    "nsenter": Shape("tSGrw", "target setuid setgid"),
+    "prlimit": Shape("p", "pid"),
+    "systemd-run": Shape("pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True),
+    "systemd-inhibit": Shape("", "what who why mode"),
+    "gosu": Shape(operands=1),
+    "su-exec": Shape(operands=1),
+    "pkexec": Shape("", "user"),
+    "fakeroot": Shape("lsib"),
+    "eatmydata": Shape(),
+    "unbuffer": Shape(),
+    "rlwrap": Shape("afHPSs"),
+    "catchsegv": Shape(),
+    "caffeinate": Shape("tw"),
+    "dbus-run-session": Shape("", "config-file"),
+    "tini": Shape("eps"),
+    "dumb-init": Shape("r"),
+    "proxychains": Shape("f"),
+    "proxychains4": Shape("f"),
+    "torsocks": Shape(),
+    "firejail": Shape(),
+    "exec": Shape("a"),
+    "busybox": Shape(),
+    "toybox": Shape(),
+    "xvfb-run": Shape("enfps", "error-file server-num auth-file xauth-protocol server-args"),
+    "direnv": Shape(operands=2),
+    "hyperfine": Shape("wrmMpcSn", "warmup runs prepare cleanup"),
+    "entr": Shape(),
+    "cpulimit": Shape("lpec", "limit pid exe"),
+    "trickle": Shape("du"),
+    "chronic": Shape(),
+    "ts-node": Shape(),
+    "runuser": Shape("ugGsw", "user group supp-group shell"),
+}
+_ENV = Shape("uCS", "unset chdir split-string", assignments=True)
+_XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
+_PARALLEL = Shape("jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout")
+_FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
+_WATCH = Shape("ndc", "interval")
+_FILTERS = frozenset(
+    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer "
+    "-size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser -nogroup -fstype".split()
+)
+_RUNNERS = {  # program: subcommands after which a command follows
+    "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),
+    "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "mise": ("exec", "x"), "asdf": ("exec",), "nix-shell": (),
+    "rbenv": ("exec",), "pyenv": ("exec",),
+}  # fmt: skip
+
+
+def _simple(walker: Walker, command: Command, state: State) -> str:
+    shape = _SIMPLE[command.name]
+    if command.name == "command" and any(letter in word for word in command.options() for letter in "vV"):
+        return SOME
+    return walker.follow(command, shape.command(command.argv), state)
+
+
+def _env(walker: Walker, command: Command, state: State) -> str:
+    text = _ENV.value(command.argv, "-S", "--split-string")
+    rest = _ENV.command(command.argv)
+    if text is not None:
+        try:
+            words = shlex.split(source(text))
+        except ValueError:
+            return walker.read(command, text, state)
+        rest = _ENV.command(("env", *words, *rest))
+    if not rest:
+        return UNKNOWN
+    inner = state.fork()
+    for word in command.args:
+        name, equals, value = word.partition("=")
+        if equals and name.isidentifier():
+            inner.set(name, value)
+    return walker.follow(command, rest, inner)
+
+
+def _lines(stdin: str | None) -> list[str]:
+    """What a program that takes arguments from its input gets."""
+    if stdin is None or not stdin.strip():
+        return [SOME]
+    if not whole(stdin):
+        return [stdin.strip() if stdin.strip() != UNKNOWN else SOME]
+    return [line for line in re.split(r"[\n\0]", stdin) if line.strip()][:16] or [SOME]
+
+
+def _xargs(walker: Walker, command: Command, state: State) -> str:
+    rest = _XARGS.command(command.argv)
+    if any(re.match(r"-[a-z0-9]*[ie]\{\}$|-i$", word) for word in command.options()):
+        mark = "{}"
+    else:
+        mark = _XARGS.value(command.argv, "-I", "-J", "--replace") or ""
+    lines = _lines(command.stdin)
+    if not rest:
+        return "\n".join(lines)
+    if mark:
+        for line in lines:
+            walker.follow(command, tuple(word.replace(mark, line.strip()) for word in rest), state, "")
+        return UNKNOWN
+    words: list[str] = []
+    for line in lines:
+        words += _shell_words(line)
+    return walker.follow(command, (*rest, *words), state, "")
+
+
+def _shell_words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _parallel(walker: Walker, command: Command, state: State) -> str:
+    rest = _PARALLEL.command(command.argv)
+    values = _lines(command.stdin)
+    for index, word in enumerate(rest):
+        if word in (":::", ":::+", "::::"):
+            values = list(rest[index + 1 :]) if word != "::::" else [SOME]
+            rest = rest[:index]
+            break
+    for value in values[:16]:
+        if not rest:
+            walker.read(command, value, state)
+        else:
+            words = [word.replace("{}", value) for word in rest]
+            if "{}" not in " ".join(rest):
+                words.append(value)
+            walker.read(command, " ".join(words), state)
+    return UNKNOWN
+
+
+def _find(walker: Walker, command: Command, state: State) -> str:
+    words = command.args
+    index = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")), len(words))
+    starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
+    filtered = any(
+        word in _FILTERS and not (following in ("*", STAR, ".*") and word.endswith(("name", "path", "regex")))
+        for word, following in zip(words, (*words[1:], ""), strict=True)
+    )
+    while index < len(words):
+        if words[index] in ("-exec", "-execdir", "-ok", "-okdir"):
+            end = index + 1
+            while end < len(words) and words[end] not in (";", "+"):
+                end += 1
+            for start in starts:
+                found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
+                walker.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
+            index = end
+        index += 1
+    if filtered or not all(plain(start) for start in starts):
+        return SOME
+    return "\n".join(starts)
+
+
+def _flock(walker: Walker, command: Command, state: State) -> str:
+    first = _FLOCK.first(command.argv)
+    text = _FLOCK.value(command.argv, "-c", "--command")
+    rest = command.argv[first + 1 :]
+    if text is None and rest[:1] in (("-c",), ("--command",)):
+        text = " ".join(rest[1:2])
+    if text is not None:
+        return walker.read(command, text, state)
+    return walker.follow(command, rest, state)
+
+
+def _watch(walker: Walker, command: Command, state: State) -> str:
+    return walker.read(command, " ".join(_WATCH.command(command.argv)), state)
+
+
+def _runner(walker: Walker, command: Command, state: State) -> str:
+    subcommands = _RUNNERS[command.name]
+    words = command.args
+    if subcommands:
+        if not words or words[0] not in subcommands:
+            return UNKNOWN
+        words = words[1:]
+    while words and (words[0] == "--" or (words[0].startswith("-") and words[0] not in ("-c", "--command", "--run"))):
+        words = words[1:]
+    if words[:1] in (("-c",), ("--command",), ("--run",)) and len(words) > 1:
+        return walker.read(command, words[1], state)
+    return walker.follow(command, words, state)
+
+
+FOLLOWERS: dict[str, Follows] = {
+    **dict.fromkeys(_SIMPLE, _simple),
+    **dict.fromkeys(_RUNNERS, _runner),
+    "env": _env,
+    "genv": _env,
+    "xargs": _xargs,
+    "gxargs": _xargs,
+    "parallel": _parallel,
+    "find": _find,
+    "gfind": _find,
+    "flock": _flock,
+    "watch": _watch,
+}
