@@ -25,6 +25,8 @@ class Kind(Enum):
     HISTORY = auto()
     """A repository's `.git`."""
     MOUNT = auto()
+    OWN = auto()
+    """What a person keeps: `~/Documents`, keys, settings."""
 
 
 class Place(NamedTuple):
@@ -47,6 +49,9 @@ _ANY = re.compile(
     rf"{STAR}+|\.{STAR}+|{QUESTION}+{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
     rf"{BRACKET}[!^]\.\]{STAR}"
 )
+_KEPT = re.compile(
+    r"Documents|Desktop|Pictures|Music|Videos|Movies|\.ssh|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
+)
 _HOME = re.compile(r"/(?:home|Users)/[^/]+")
 _MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
 
@@ -64,6 +69,7 @@ def precious(target: str, command: Command, around: Around) -> Place | None:
         or _system(path, everything, guessed, command, around)
         or _history(stem, path, guessed, around)
         or _mounted(path, around)
+        or _own(path, around)
     )
 
 
@@ -133,4 +139,11 @@ def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | Non
 def _mounted(path: str, around: Around) -> Place | None:
     if path != "/tmp" and (path in around.mounts or _MOUNT.fullmatch(path)):
         return Place(Kind.MOUNT, f"all that is mounted at {path}")
+    return None
+
+
+def _own(path: str, around: Around) -> Place | None:
+    home, _, name = path.rpartition("/")
+    if home and home == around.home and _KEPT.fullmatch(name):
+        return Place(Kind.OWN, f"all that the user keeps in {path}")
     return None

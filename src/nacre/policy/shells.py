@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.shell.command import Command, Script
+from nacre.shell import Command, Script
+from nacre.shell.shells import SHELLS
 from nacre.shell.text import whole
 
 _PIPE = re.compile(r"\s*\|(?!\|)&?\s*")
-SHELLS = frozenset("sh bash dash ash zsh ksh mksh rbash fish csh tcsh pwsh".split())
 
 
 def is_shell(program: str) -> bool:

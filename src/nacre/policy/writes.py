@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
+from itertools import pairwise
 from typing import NamedTuple
 
 from nacre.policy.rule import WRITES
-from nacre.shell.command import Command
+from nacre.shell import Command
+from nacre.shell.text import has_glob
 
 
 class Deed(Enum):
@@ -34,7 +36,10 @@ def changes(command: Command) -> Iterator[Change]:
     for opened in command.redirects:
         if opened.writes:
             yield Change(Deed.FILLS, opened.target)
-    if command.argv and (look := _PROGRAMS.get(command.name)):
+    look = _PROGRAMS.get(command.name)
+    if look is None and has_glob(command.name):  # `/bin/t?e`
+        look = next((each for name, each in _PROGRAMS.items() if command.runs(name)), None)
+    if look is not None:
         yield from look(command)
 
 
@@ -83,11 +88,11 @@ def _in_place(command: Command) -> Iterator[Change]:
     """sed and perl with `-i`; their first operand is the script, unless an option brings it."""
     scripted, edits = False, False
     for word in command.options():
-        edits = edits or bool(re.match(r"-[nErszulpwa0-9]*i|--in-place|--in-p", word))
-        scripted = scripted or bool(re.match(r"-[nErszulpwai0]*[efE]|--expression|--file", word))
+        edits = edits or bool(re.match(r"-[nErszulpwa0-9]*i|--in-p", word))
+        scripted = scripted or bool(re.match(r"-[nErszulpwai0]*[ef]|--expression|--file", word))
     if edits:
-        operands = command.operands("-e", "-ne", "-ie", "-pe", "-pie", "-Ee", "-f", "--expression", "--file", "-l", "-E")
-        yield from (Change(Deed.FILLS, each) for each in operands[0 if scripted else 1 :])
+        valued = [word for word in command.options() if re.fullmatch(r"-[nErszulpwai0]*[ef]|--expression|--file", word)]
+        yield from (Change(Deed.FILLS, each) for each in command.operands(*valued)[0 if scripted else 1 :])
 
 
 def _marked(command: Command) -> Iterator[Change]:
@@ -101,17 +106,18 @@ def _fetched(command: Command) -> Iterator[Change]:
         files = values(command, "o", "--output", before="fsSLkvigGjlnNpqRZaBIJOM#012346")
         files += values(command, "\0", "--output-dir")
     else:
-        files = values(command, "O", "--output-document", before="qcNrvdxnSF46") + values(command, "P", "--directory-prefix")
+        files = values(command, "O", "--output-document", before="qcNrvdxnSF46")
+        files += values(command, "P", "--directory-prefix")
     yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
 def _to_output(command: Command) -> Iterator[Change]:
-    """gpg, sort, openssl and such: `-o file`."""
-    long = "-out" if command.name == "openssl" else "--output"
+    """gpg, sort, pv: `-o file`; openssl: `-out file`."""
     if command.name == "openssl":
-        yield from (Change(Deed.FILLS, after) for word, after in zip(command.argv, command.argv[1:], strict=False) if word == long)
+        files = [after for word, after in pairwise(command.argv) if word == "-out"]
     else:
-        yield from (Change(Deed.FILLS, each) for each in values(command, "o", long) if each != "-")
+        files = values(command, "o", "--output")
+    yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
 def _unpacked(command: Command) -> Iterator[Change]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.policy.writes import WRITERS, Deed, changes
 from nacre.shell.command import Command
 from nacre.shell.state import absolute

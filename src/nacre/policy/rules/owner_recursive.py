@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.policy.writes import changes
 from nacre.shell.command import Command
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import least
 
@@ -52,6 +52,7 @@ RULE = Rule(
         "sudo sh -c 'rm -rf /var/*'",
         "rm -rf ~/project",
         "rm -rf /mnt/c",
+        "rm -rf ~/Documents",
         'rm -rf "$X"/*',
         'rm -rf "$X/"',
         "rm -rf /$X",
@@ -62,7 +63,7 @@ RULE = Rule(
     passes=(
         "rm -rf build dist/*",
         "rm -rf node_modules",
-        "rm -rf /tmp/*",
+        "rm -rf /tmp/* ~/.config/app",
         "rm -rf *.o .*_cache",
         "rm *",
         'rm -rf "*"',

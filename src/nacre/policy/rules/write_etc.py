@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from nacre.policy.paths import lies_in
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.policy.writes import WRITERS, changes
 from nacre.shell.command import Command
 from nacre.shell.text import shown
