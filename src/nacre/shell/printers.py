@@ -7,7 +7,6 @@ import re
 
 from nacre.shell.command import Command
 from nacre.shell.escapes import ansi_c
-from nacre.shell.expand import Expander
 from nacre.shell.options import Shape
 from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, SOME, UNKNOWN, plain, source, whole
@@ -43,7 +42,7 @@ def _printf(walker: Walker, command: Command, state: State) -> str:
     text = _formatted(words[0], words[1:]) if words else ""
     if name:
         if "[" in name:
-            Expander(state, walker).arithmetic(name)
+            walker.reread(name, state)
         state.set(name.partition("[")[0], text)
         return ""
     return text
@@ -202,7 +201,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("wget", "wget2"), _wget),
     **dict.fromkeys(("http", "https", "xh", "aria2c", "lynx", "w3m", "links", "fetch", "ftp", "GET"), _downloads),
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), _downloads),
-    **dict.fromkeys(("cp", "mv", "install"), _copy),
+    **dict.fromkeys(("cp", "mv", "install", "ln"), _copy),
     **dict.fromkeys(("dirname", "basename", "realpath", "readlink"), _path),
     "echo": _echo,
     "printf": _printf,
