@@ -43,7 +43,9 @@ def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
     for index, word in enumerate(words):
         if word in ("-o", "-or", ","):
             since = index + 1
-        runs = word in ("-exec", "-execdir") and any(each.rsplit("/", 1)[-1] in _DELETES for each in words[index + 1 : index + 2])
+        runs = word in ("-exec", "-execdir") and any(
+            each.rsplit("/", 1)[-1] in _DELETES for each in words[index + 1 : index + 2]
+        )
         if word == "-delete" or runs:
             yield words[since:index]
 

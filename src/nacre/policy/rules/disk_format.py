@@ -27,7 +27,20 @@ _READS = {
     "fdisk": ("-l", "--list", "-s", "--getsz", "-x", "--list-details"),
     "cfdisk": (),
     "gdisk": ("-l",),
-    "sfdisk": ("-l", "--list", "-d", "--dump", "-J", "--json", "-s", "--show-size", "-F", "--list-free", "-V", "--verify"),
+    "sfdisk": (
+        "-l",
+        "--list",
+        "-d",
+        "--dump",
+        "-J",
+        "--json",
+        "-s",
+        "--show-size",
+        "-F",
+        "--list-free",
+        "-V",
+        "--verify",
+    ),
     "sgdisk": ("-p", "--print", "-i", "--info", "-v", "--verify", "-O", "--print-mbr", "-b", "--backup"),
 }
 """Partitioners, and their options that only look."""

@@ -35,7 +35,9 @@ def finds(command: Command, around: Around) -> Hit | None:
         if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
             return Hit(reason=f"would overwrite the disk {shown(path)}")
     if command.name in _ERASES and (options := _ERASES[command.name]) is not None:
-        acts = any(word.partition("=")[0] in options for word in command.args) or (command.has("-w") and "-w" in options)
+        acts = any(word.partition("=")[0] in options for word in command.args) or (
+            command.has("-w") and "-w" in options
+        )
         for target in command.operands("-b", "-c", "-s", "-o", "-l", "-p"):
             if (acts or not options) and _DISK.match(absolute(target, command.cwd)):
                 return Hit(reason=f"would erase the disk {shown(target)}")

@@ -33,7 +33,11 @@ def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
             continue
         name = unicodedata.name(found[0], "tag").lower()
         near = "".join(each for each in text[max(0, at - 12) : at + 13] if not _HIDDEN.match(each))
-        return at, at + 1, Hit(words=f"U+{ord(found[0]):04X}", reason=f'({name}, near "{near}") hides what the text says')
+        return (
+            at,
+            at + 1,
+            Hit(words=f"U+{ord(found[0]):04X}", reason=f'({name}, near "{near}") hides what the text says'),
+        )
     return None
 
 

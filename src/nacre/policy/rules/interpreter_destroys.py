@@ -29,12 +29,16 @@ _PATHS = (
     re.compile(rf"\bfor\s+(\w+)\s+in\s+{_GLOB}{_STRING}.*?\b{_TREE}\1\b", re.DOTALL),
     re.compile(rf"\b{_GLOB}{_STRING}\s*\)?\s*\.(?:each|forEach)\b.*?\b{_TREE}", re.DOTALL),
 )
-_HERE = re.compile(rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)")
+_HERE = re.compile(
+    rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)"
+)
 _HOME = re.compile(
     rf"\b{_TREE}(?:(?:pathlib\.)?Path\.home\(\)|(?:require\(.os.\)|os)\.homedir\(\)|process\.env\.HOME|Dir\.home|"
     rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s*[,)]"
 )
-_QUOTED = re.compile(r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL)
+_QUOTED = re.compile(
+    r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
+)
 
 
 def finds(command: Command, around: Around) -> Hit | None:
@@ -73,7 +77,7 @@ RULE = Rule(
         "python3 -c 'import shutil; shutil.rmtree(\".\")'",
         "python3 - <<'EOF'\nimport glob, shutil\nfor f in glob.glob(\"/*\"):\n    shutil.rmtree(f)\nEOF",
         "node -e \"require('fs').rmSync('/', {recursive: true, force: true})\"",
-        'node -e \'require("fs-extra").removeSync(process.cwd())\'',
+        "node -e 'require(\"fs-extra\").removeSync(process.cwd())'",
         "node -e \"require('rimraf').sync('/etc'); rimraf.sync('/etc')\"",
         "ruby -rfileutils -e 'FileUtils.rm_rf(Dir.glob(\"*\"))'",
         "sudo ruby -e 'FileUtils.rm_rf Dir.home, secure: true'",

@@ -12,7 +12,7 @@ import re
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, tool
 from nacre.policy.rules._signals import HARMLESS, ByName, by_name, kill_call
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.shell.command import Command
 
 _INIT_LIVES = HARMLESS | {"HUP", "USR1", "USR2"}

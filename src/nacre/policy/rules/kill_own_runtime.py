@@ -12,7 +12,7 @@ import re
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said
 from nacre.policy.rules._signals import by_name
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import source
 

@@ -11,7 +11,7 @@ import re
 
 from nacre.policy.rule import WRITES, Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
 
