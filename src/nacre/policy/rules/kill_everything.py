@@ -2,7 +2,7 @@
 
 Why      the agent, its shell and whatever else the user runs die with the rest.
 Instead  kill by process id, or `pkill -x` with a program's full name.
-Misses   lists made at run time (`kill $(ps -e -o pid=)`); `fuser -k`; a user's slice (`systemctl stop user-1000.slice`).
+Misses   lists made at run time (`kill $(ps -e -o pid=)`); `fuser -k`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 
 _INIT_LIVES = HARMLESS | {"HUP", "USR1", "USR2"}
-_ALL = re.compile(r"(?:[.^$*+?() ]|\[[^]]*-[^]]*\]|\\[wS])*")
+_ALL = re.compile(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
 """Regular expressions that every name matches."""
 
 

@@ -19,7 +19,7 @@ from nacre.shell.text import source
 _RUNTIMES = re.compile(
     r"python(?:[23](?:\.[0-9]+)?)?|node(?:js)?|bun|deno|bash|sh|dash|zsh|fish|tmux|nacre|claude|codex|gemini|opencode"
 )
-_AROUND = re.compile(r"^[\^ ]*(?:/\S*/)?|(?:\.[*+])+$|[*+?$ ]+$|\\[b<>]")
+_AROUND = re.compile(r"^[\^ ]*(?:(?:/usr)?(?:/local)?/bin/)?|(?:\.[*+])+$|[*+?$ ]+$|\\[b<>]")
 """What a pattern may have around the name and still match all that go by it."""
 
 
@@ -66,6 +66,6 @@ RULE = Rule(
         "pkill -HUP -x nginx",
         "pgrep -fl python",
         'pkill "$NAME"',
-        "pkill -f node_exporter",
+        "pkill -f /opt/app/node",
     ),
 )
