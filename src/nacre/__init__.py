@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
     from nacre.call import run, run_sync
     from nacre.cancel import Cancel
+    from nacre.checking import check
     from nacre.errors import CommandFailed, InvalidRequest, NacreError
+    from nacre.policy.policy import Policy
     from nacre.profiles import Profile
     from nacre.result import Chunk, Ended, Result, Started
     from nacre.session import Session
     from nacre.tool import Bash
     from nacre.types import Limits, Request, ToolContext
+    from nacre.verdict import Decision, Verdict
 
 __version__ = "0.1.0"
 
@@ -29,16 +32,20 @@ __all__ = [
     "Cancel",
     "Chunk",
     "CommandFailed",
+    "Decision",
     "Ended",
     "InvalidRequest",
     "Limits",
     "NacreError",
+    "Policy",
     "Profile",
     "Request",
     "Result",
     "Session",
     "Started",
     "ToolContext",
+    "Verdict",
+    "check",
     "run",
     "run_sync",
 ]
@@ -48,16 +55,20 @@ _HOMES = {
     "Cancel": "cancel",
     "Chunk": "result",
     "CommandFailed": "errors",
+    "Decision": "verdict",
     "Ended": "result",
     "InvalidRequest": "errors",
     "Limits": "types",
     "NacreError": "errors",
+    "Policy": "policy.policy",
     "Profile": "profiles",
     "Request": "types",
     "Result": "result",
     "Session": "session",
     "Started": "result",
     "ToolContext": "types",
+    "Verdict": "verdict",
+    "check": "checking",
     "run": "call",
     "run_sync": "call",
 }

@@ -17,6 +17,7 @@ from nacre.cancel import Cancel
 from nacre.result import Result
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Request, StrPath, ToolContext
+from nacre.verdict import Verdict
 
 
 class Options(TypedDict, total=False):
@@ -37,7 +38,7 @@ class Options(TypedDict, total=False):
     output_dir: StrPath | None
     conversation_id: str
     allowed_paths: tuple[StrPath, ...]
-    approve: Callable[[Any], Awaitable[bool]] | None
+    approve: Callable[[Verdict], Awaitable[bool] | bool] | None
     limits: Limits
     secrets: tuple[str, ...]
     pass_env: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Bash: walks the street, top to bottom, and has no logic of its own.
 
-    Request → plan → spawn → capture → Result
+    Request → plan → check → spawn → capture → Result
 
 Stateless: everything that belongs to one call comes in with it. `run` is `stream` consumed.
 """
@@ -18,6 +18,7 @@ from nacre.gate import Gate
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
 from nacre.keeper.live import start
+from nacre.permission import permission
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started
@@ -53,6 +54,9 @@ class Bash:
         plan = plan_for(request, ctx, self.profile, inherited)
         if carry is not None:
             plan = carry.prepare(plan)
+        if (refusal := await permission(request, ctx, plan, self.profile.policy)) is not None:
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=refusal, remarks=plan.remarks))
+            return
         if not await self._gate.enter(ctx.cancel):
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
             return

@@ -1,6 +1,6 @@
 """The nouns of the way in: what is asked, for whom, within which bounds, and what will be done.
 
-Frozen values, no behaviour, nothing of ours imported but the cancel switch.
+Frozen values, no behaviour, nothing of ours imported but the cancel switch and the verdict.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from nacre.cancel import Cancel
+from nacre.verdict import Verdict
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
@@ -73,8 +74,8 @@ class ToolContext:
     """Part of the names of files made for this call."""
     allowed_paths: tuple[StrPath, ...] = ()
     """When given, a command may only start in one of these directories or below."""
-    approve: Callable[[Any], Awaitable[bool]] | None = None
-    """Asked when a policy wants a person's word. Nothing asks yet: the checker will."""
+    approve: Callable[[Verdict], Awaitable[bool] | bool] | None = None
+    """Asked when the checker wants a person's word; True lets the command run."""
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
     """Values that no command may inherit, under whatever name."""

@@ -1,66 +1,149 @@
 """Which places may not be deleted, or changed with all that is in them: the root, homes, system directories, this one.
 
 A target is text as far as it is known. One that holds something unknown counts as what it becomes when that is empty:
-`"$X"/*` is everything, `"$X"` is nothing.
+`"$X"/*` is everything, `"$X"` is nothing. Nothing is looked up: a link may lead elsewhere.
 """
 
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
+from typing import NamedTuple
 
 from nacre.policy.rule import Around
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, least
+from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, least
+
+
+class Kind(Enum):
+    ROOT = auto()
+    HOME = auto()
+    SYSTEM = auto()
+    HERE = auto()
+    """The working directory, all that is in it, or what holds it."""
+    HISTORY = auto()
+    """A repository's `.git`."""
+    MOUNT = auto()
+    OWN = auto()
+    """What a person keeps: `~/Documents`, keys, settings."""
+
+
+class Place(NamedTuple):
+    kind: Kind
+    what: str
+    """In words, for a message."""
+
 
 SYSTEM = frozenset(
     "bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var tmp "
     "Applications Library System Users Volumes private cores".split()
 )
-_BELOW = frozenset("usr/bin usr/sbin usr/lib usr/lib64 usr/local usr/share usr/include var/lib var/log var/cache".split())
-_ALL_OF_IT = re.compile(rf"(?:{STAR}+|\.{STAR}|{QUESTION}{STAR}|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}{STAR}|{STAR}\.{STAR})$")
+_BELOW = frozenset(
+    "usr/bin usr/sbin usr/lib usr/lib64 usr/libexec usr/local usr/local/bin usr/local/lib usr/share usr/include "
+    "var/lib var/log var/cache var/spool private/etc private/var".split()
+)
+_SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
+"""What is in them may go; they may not."""
+_ANY = re.compile(
+    rf"{STAR}+|\.{STAR}+|{QUESTION}+{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
+    rf"{BRACKET}[!^]\.\]{STAR}"
+)
+_KEPT = re.compile(
+    r"Documents|Desktop|Pictures|Music|Videos|Movies|\.ssh|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
+)
+_HOME = re.compile(r"/(?:home|Users)/[^/]+")
+_MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
 
 
-def precious(target: str, command: Command, around: Around) -> str | None:
+def precious(target: str, command: Command, around: Around) -> Place | None:
     """What would be lost if this target went with all that is in it; None if that is its owner's business."""
-    if not target:
-        return None
     text = least(target)
-    if not text or (text != target and text == "."):
+    guessed = text != target
+    if not text or (guessed and text == "."):
         return None
-    last = text.rstrip("/").rsplit("/", 1)[-1]
-    everything = bool(_ALL_OF_IT.match(last))
-    place = text.rstrip("/")[: -len(last)] if everything else text
-    place = place or ("/" if text.startswith("/") else ".")
-    if everything and place in (".", "./"):
-        return "everything in the working directory"
-    path = absolute(place, command.cwd)
-    if last == ".git" or path.endswith("/.git"):
-        return "the repository with its whole history"
-    return _system(path, everything, around, command) or _around(path, text, around, command)
+    stem, everything = _without_any(text)
+    path = absolute(stem, command.cwd)
+    return (
+        _here(stem, everything, path, command, around)
+        or _system(path, everything, guessed, command, around)
+        or _history(stem, path, guessed, around)
+        or _mounted(path, around)
+        or _own(path, around)
+    )
 
 
-def _system(path: str, everything: bool, around: Around, command: Command) -> str | None:
-    if path == "/":
-        return "the whole file system"
-    name = path[1:]
-    if name in SYSTEM:
-        return None if name == "tmp" and everything else f"the system directory {path}"
-    if name in _BELOW and not (everything and name in ("var/cache", "var/log")):
-        return f"the system directory {path}"
-    if path in (around.home, command.home) or re.fullmatch(r"/(?:home|Users)/[^/]+", path):
-        return None if path.endswith("/" + SOME) else f"the home directory {path}"
-    if re.fullmatch(rf"/(?:{STAR}|{QUESTION}|[a-z]?{STAR})+", path):
-        return "the whole file system"
+def lies_in(target: str, directory: str, command: Command) -> bool:
+    """Whether a target is this directory or something in it, as far as it is known."""
+    path = absolute(target, command.cwd)
+    return path == directory or path.startswith(directory + "/")
+
+
+def _without_any(text: str) -> tuple[str, bool]:
+    """`a/*/` is all that is in `a`."""
+    stem, everything = text, False
+    while stem:
+        head, slash, last = stem.rstrip("/").rpartition("/")
+        if not _ANY.fullmatch(last):
+            break
+        stem, everything = head + slash, True
+    return stem or ".", everything
+
+
+def _here(stem: str, everything: bool, path: str, command: Command, around: Around) -> Place | None:
+    what = ""
+    named = stem.startswith("/")
+    if not named and not re.sub(r"\.{1,2}(?:/|$)|/", "", stem):
+        if ".." in stem:
+            what = "what holds the working directory"
+        else:
+            what = "everything in the working directory" if everything else "the working directory"
+    for cwd in (around.cwd,) if named else (around.cwd, command.cwd):
+        if cwd == path:
+            what = what or "the working directory"
+        elif cwd.startswith(path + "/"):
+            what = what or f"{path}, which holds the working directory"
+    if not what:
+        return None
+    return _system(path, everything, False, command, around) or Place(Kind.HERE, what)
+
+
+def _system(path: str, everything: bool, guessed: bool, command: Command, around: Around) -> Place | None:
+    name = path[1:] if path.startswith("/") else None
+    if name is None:
+        return None
+    if not name:
+        return Place(Kind.ROOT, "the whole file system")
+    if path in (around.home, command.home) or _HOME.fullmatch(path):
+        return None if path.endswith("/" + SOME) else Place(Kind.HOME, f"the home directory {path}")
+    if name in _SCRATCH and (everything or guessed):
+        return None
+    if guessed and name[0].isupper():  # `"$project"/Library`
+        return None
+    if name in SYSTEM or name in _BELOW or ("/" not in name and any(could_be(name, each) for each in SYSTEM)):
+        return Place(Kind.SYSTEM, f"the system directory {path}")
     return None
 
 
-def _around(path: str, text: str, around: Around, command: Command) -> str | None:
-    for cwd in (command.cwd, around.cwd):
-        if cwd and (cwd == path or cwd.startswith(path.rstrip("/") + "/")):
-            return "the working directory" if path == cwd else f"{path}, which holds the working directory"
-    if re.fullmatch(r"(?:\./)*(?:\.\./?)+|(?:\./?)+", text):
-        return "the working directory" if ".." not in text else "what holds the working directory"
-    if path in around.mounts:
-        return f"all that is mounted at {path}"
+def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | None:
+    """`.git`, but not that of a copy which lies inside the working directory or among scratch files."""
+    found = re.fullmatch(r"(.*)/\.git(?:/(?:objects|refs))?", path)
+    if not found or guessed:
+        return None
+    by_name = "/" in stem.rstrip("/").removeprefix("./")
+    if found[1] != around.cwd and (found[1].startswith("/tmp/") or (by_name and found[1].startswith(around.cwd + "/"))):
+        return None
+    return Place(Kind.HISTORY, "a repository's whole history")
+
+
+def _mounted(path: str, around: Around) -> Place | None:
+    if path != "/tmp" and (path in around.mounts or _MOUNT.fullmatch(path)):
+        return Place(Kind.MOUNT, f"all that is mounted at {path}")
+    return None
+
+
+def _own(path: str, around: Around) -> Place | None:
+    home, _, name = path.rpartition("/")
+    if home and home == around.home and _KEPT.fullmatch(name):
+        return Place(Kind.OWN, f"all that the user keeps in {path}")
     return None

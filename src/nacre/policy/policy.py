@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nacre.policy.rule import Rule
-from nacre.policy.verdict import Decision
+from nacre.verdict import Decision
 
 
 @dataclass(frozen=True, slots=True)

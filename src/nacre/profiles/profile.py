@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nacre.policy.policy import DEFAULT, Policy
 from nacre.types import MIB, Leftovers
 
 
@@ -23,3 +24,5 @@ class Profile:
     """Bytes of each stream held in memory."""
     spill: int = 16 * MIB
     """Bytes of the spill file."""
+    policy: Policy = DEFAULT
+    """What may run, what asks, what is refused."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 from nacre.shell.command import Command
+from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
-from nacre.shell.state import MOST, State, Value
+from nacre.shell.options import Shape
+from nacre.shell.state import MOST, Alias, State, Value
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 from nacre.shell.walk import Follows, Walker
 
+_READ = Shape("adinNptu")
 _NAME = re.compile(r"[A-Za-z_]\w*$", re.ASCII)
 
 
@@ -26,23 +29,38 @@ def _cd(walker: Walker, command: Command, state: State) -> str:
 
 def _declare(walker: Walker, command: Command, state: State) -> str:
     expander = Expander(state, walker)
-    integer = any("i" in word for word in command.options())
+    flags = "".join(command.options())
     for word in command.args:
         name, equals, value = word.partition("=")
+        name, _, subscript = name.removesuffix("+").partition("[")
+        if not _NAME.match(name):
+            continue
+        if "A" in flags:
+            state.maps |= {name}
+        if "i" in flags:
+            state.integers |= {name}
         if not equals:
             continue
-        if integer or "[" in name:
-            expander.arithmetic(f"{name} {value}")
-        name = name.partition("[")[0].rstrip("+")
-        if _NAME.match(name):
+        if "n" in flags and command.name != "export":
+            expander.subscripts(value)
+            state.references = {**state.references, name: value}
+        elif value.startswith("(") and value.endswith(")"):
+            walker.reread(value, state)
+            state.set(name, tuple(value[1:-1].split()))
+        else:
+            if name in state.integers or subscript:
+                expander.arithmetic(f"{subscript} {value}")
+                expander.subscripts(value)
             state.set(name, value)
+            if runs_code(name):
+                walker.given(name, value, state, command)
     return ""
 
 
 def _unset(walker: Walker, command: Command, state: State) -> str:
     for word in command.operands():
         if "[" in word:
-            Expander(state, walker).arithmetic(word)
+            walker.reread(word, state)
         else:
             state.forget(word)
     return ""
@@ -54,6 +72,8 @@ def _set(walker: Walker, command: Command, state: State) -> str:
         state.arguments = words[words.index("--") + 1 :]
     elif words and words[0][:1] not in "-+":
         state.arguments = words
+    if words[:2] == ["-o", "posix"]:
+        state.expands_aliases = True
     if any(word[:1] == "-" and word[:2] != "--" and "x" in word for word in words) or words[:2] == ["-o", "xtrace"]:
         for value in state.variables.get("PS4", ()):
             walker.reread(value if isinstance(value, str) else " ".join(value), state)
@@ -68,12 +88,12 @@ def _shift(walker: Walker, command: Command, state: State) -> str:
 
 
 def _read(walker: Walker, command: Command, state: State) -> str:
-    names = command.operands("-d", "-i", "-n", "-N", "-p", "-t", "-u", "-a")
-    array = next((after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-a"), None)
+    names = list(command.argv[_READ.first(command.argv) :])
+    array = _READ.value(command.argv, "-a")
     text = command.stdin
     for name in names:
         if "[" in name:
-            Expander(state, walker).arithmetic(name)
+            walker.reread(name, state)
     if text is None or not whole(text):
         for name in [*names, *([array] if array else []), *([] if names or array else ["REPLY"])]:
             state.set(name.partition("[")[0], text if text and not whole(text) else UNKNOWN)
@@ -105,13 +125,39 @@ def _mapfile(walker: Walker, command: Command, state: State) -> str:
 def _let(walker: Walker, command: Command, state: State) -> str:
     for word in command.args:
         Expander(state, walker).arithmetic(word)
+        Expander(state, walker).subscripts(word)
     return ""
 
 
 def _test(walker: Walker, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word == "-v":
-            Expander(state, walker).arithmetic(after)
+            Expander(state, walker).subscripts(after)
+    return ""
+
+
+def _getopts(walker: Walker, command: Command, state: State) -> str:
+    values: list[Value] = list(command.args[2:] or state.arguments or [UNKNOWN])
+    state.variables["OPTARG"] = values[:MOST]
+    return ""
+
+
+def _compgen(walker: Walker, command: Command, state: State) -> str:
+    for word, after in zip(command.args, command.args[1:], strict=False):
+        if word in ("-C", "-F"):
+            walker.read(command, after, state.fork())
+        elif word == "-W":
+            walker.reread(after, state)
+    return UNKNOWN
+
+
+def _jobs(walker: Walker, command: Command, state: State) -> str:
+    return walker.follow(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
+
+
+def _shopt(walker: Walker, command: Command, state: State) -> str:
+    if "expand_aliases" in command.args:
+        state.expands_aliases = "-u" not in command.args
     return ""
 
 
@@ -119,7 +165,7 @@ def _alias(walker: Walker, command: Command, state: State) -> str:
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
-            state.aliases[name] = text
+            state.aliases[name] = Alias(text, command.end, walker.depth)
     return ""
 
 
@@ -142,7 +188,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declare),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
-    **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "wait", "umask", "shopt"), _nothing),
+    **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "wait", "umask"), _nothing),
     "unset": _unset,
     "set": _set,
     "shift": _shift,
@@ -151,4 +197,8 @@ FOLLOWERS: dict[str, Follows] = {
     "alias": _alias,
     "unalias": _unalias,
     "pwd": _pwd,
+    "getopts": _getopts,
+    "compgen": _compgen,
+    "jobs": _jobs,
+    "shopt": _shopt,
 }

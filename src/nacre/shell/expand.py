@@ -6,10 +6,12 @@ Substitutions run commands; these are reported to `Runs`, which says what they w
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from shlex import quote
 from typing import Protocol
 
 from nacre.shell.braces import braced
-from nacre.shell.state import State, Value
+from nacre.shell.state import KEYED, State, Value
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
 from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, globbed, pattern, plain, source, whole
 
@@ -17,8 +19,11 @@ _SPACES = " \t\n"
 _QUIET = re.compile(r"[^{~*?\[]*")
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_INDEX = re.compile(r"-?\d+")
 _OFFSET = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?$")
-_NUMBERS = frozenset(("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION"))
+_NUMBERS = frozenset(
+    ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
+)
 
 
 class Runs(Protocol):
@@ -149,15 +154,23 @@ class Expander:
 
     def arithmetic(self, expression: str) -> None:
         """Names in it are variables, whose text is an expression again; a subscript may run commands."""
-        if "$(" in expression or "`" in expression:
+        if ("$(" in expression or "`" in expression) and not self._in_map(expression):
             self.runs.reread(expression, self.state)
         for name in _NAME.findall(expression):
             for value in self.state.variables.get(name, ()):
-                if isinstance(value, str) and ("$(" in value or "`" in value):
-                    self.runs.reread(value, self.state)
+                if isinstance(value, str):
+                    self.subscripts(value)
+
+    def subscripts(self, text: str) -> None:
+        """A text that is taken for a variable's name: its subscript, if it has one, is evaluated."""
+        if "[" in text and ("$(" in text or "`" in text) and not self._in_map(text):
+            self.runs.reread(text, self.state)
+
+    def _in_map(self, text: str) -> bool:
+        return bool(self.state.maps) and any(f"{name}[" in text for name in self.state.maps)
 
     def _lookup(self, name: str) -> Value | None:
-        values = self.state.variables.get(name)
+        values = self.state.variables.get(self.state.references.get(name, name))
         if values:
             self.choices = max(self.choices, len(values))
             return values[min(self.choice, len(values) - 1)]
@@ -175,7 +188,7 @@ class Expander:
             case "$":
                 return SELF
             case "0":
-                return "bash"
+                return self.state.zero
         if name.isdigit() and self.state.arguments is not None:
             index = int(name) - 1
             return self.state.arguments[index] if index < len(self.state.arguments) else ""
@@ -185,10 +198,11 @@ class Expander:
         value = self._lookup(part.name)
         subscript = None if part.subscript is None else self.text(part.subscript)
         if subscript is not None:
-            self.arithmetic(subscript)
+            if part.name not in self.state.maps:
+                self.arithmetic(subscript)
             value = _element(value, subscript)
         elif isinstance(value, tuple) and part.name not in "@*":
-            value = value[0] if value else ""
+            value = _unkeyed(value[0]) if value else ""
         if part.indirect:
             value = self._indirect(value)
         if part.length:
@@ -227,6 +241,8 @@ class Expander:
             self.text(argument)
             return SOME if value is None or value == UNKNOWN else value
         given = self.text(argument, globs=operator[0] in "#%/^,~")
+        if operator == ":":
+            self.arithmetic(given)
         if value is None:
             self.runs.wonder(f"${{{part.name}{operator}…}}")
             return UNKNOWN
@@ -240,7 +256,8 @@ class Expander:
         if operator == "@":
             if given == "P":
                 return self.runs.reread(value, self.state)
-            return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:]}.get(given, value)
+            changes: dict[str, Callable[[str], str]] = {"U": str.upper, "L": str.lower, "Q": quote, "u": _capital}
+            return changes[given](value) if given in changes else value
         if not whole(value):
             return UNKNOWN
         if operator == ":":
@@ -260,11 +277,23 @@ def _element(value: Value | None, subscript: str) -> Value | None:
     if isinstance(value, str):
         return (value,) if subscript in ("@", "*") else value
     if subscript in ("@", "*"):
-        return value
-    if re.fullmatch(r"-?\d+", subscript):
+        return tuple(_unkeyed(each) for each in value)
+    for each in reversed(value):
+        key, keyed, text = each.partition(KEYED)
+        if keyed and key == subscript:
+            return text
+    if _INDEX.fullmatch(subscript):
         index = int(subscript)
-        return value[index] if -len(value) <= index < len(value) else ""
+        return _unkeyed(value[index]) if -len(value) <= index < len(value) else ""
     return None
+
+
+def _unkeyed(element: str) -> str:
+    return element.rpartition(KEYED)[2]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _slice(value: Value, found: re.Match[str]) -> Value:

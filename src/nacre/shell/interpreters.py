@@ -18,7 +18,13 @@ _SHELL_CALLS = re.compile(
 )
 _LIST_CALLS = re.compile(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
-    r"execFile|system|exec)\s*\(\s*(\[[^\]]*\]|" + _STRING + r"\s*,\s*\[[^\]]*\]|" + _STRING + r"(?:\s*,\s*" + _STRING + r")+)"
+    r"execFile|system|exec)\s*\(\s*(\[[^\]]*\]|"
+    + _STRING
+    + r"\s*,\s*\[[^\]]*\]|"
+    + _STRING
+    + r"(?:\s*,\s*"
+    + _STRING
+    + r")+)"
 )
 _DELETES = re.compile(
     r"\b(?:shutil\.rmtree|rmtree|rmSync|rmdirSync|fs\.rm|fs\.rmdir|rm_rf|rm_r|remove_dir_all|remove_tree|remove_entry_secure)"
@@ -26,8 +32,16 @@ _DELETES = re.compile(
 )
 _BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`|%x[\[{(]([^\]})]*)[\]})]|\bqx[/{(|!]([^/})|!]*)[/})|!]")
 _AWK = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
+_SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ANY_STRING = re.compile(_STRING)
-_HOME = re.compile(r"""os\.environ\[['"]HOME['"]\]|os\.path\.expanduser\(['"]~['"]\)|Path\.home\(\)|process\.env\.HOME|os\.homedir\(\)|ENV\[['"]HOME['"]\]|\$ENV\{['"]?HOME['"]?\}|os\.getenv\(['"]HOME['"]\)""")
+_ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
+_STARTS = re.compile(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
+_INPUT = re.compile(r"system\s*\(\s*\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
+_PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s*\(?\s*" + _STRING)
+_HOME = re.compile(
+    r"""os\.environ\[['"]HOME['"]\]|os\.path\.expanduser\(['"]~['"]\)|Path\.home\(\)|process\.env\.HOME|os\.homedir\(\)|ENV\[['"]HOME['"]\]|\$ENV\{['"]?HOME['"]?\}|os\.getenv\(['"]HOME['"]\)"""
+)
 
 
 def commands_in(code: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
@@ -36,6 +50,11 @@ def commands_in(code: str, language: str) -> Iterator[tuple[str, tuple[str, ...]
     if language.endswith("awk"):
         for found in _AWK.finditer(code):
             yield ansi_c(_text(found)), None
+        if _TO_SHELL.search(code):
+            yield printed_by(code), None
+        for name, text in _SET.findall(code):
+            if re.search(rf"system\s*\(\s*{name}\b", code):
+                yield ansi_c(text), None
         return
     for found in _LIST_CALLS.finditer(code):
         words = tuple(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[1]))
@@ -52,3 +71,18 @@ def commands_in(code: str, language: str) -> Iterator[tuple[str, tuple[str, ...]
 
 def _text(found: re.Match[str]) -> str:
     return next((group for group in found.groups() if group is not None), "")
+
+
+def takes_arguments(code: str) -> bool:
+    """Whether it starts what its own arguments say."""
+    return _ARGUMENTS.search(code) is not None and _STARTS.search(code) is not None
+
+
+def takes_input(code: str) -> bool:
+    """Whether awk hands each line it reads to a shell."""
+    return _INPUT.search(code) is not None
+
+
+def printed_by(code: str) -> str:
+    """Literal texts that it would print."""
+    return "".join(ansi_c(_text(found)) + "\n" for found in _PRINTS.finditer(code))

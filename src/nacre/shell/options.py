@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][\w%]*=", re.ASCII)
 
 
 class Shape:

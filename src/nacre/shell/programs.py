@@ -6,7 +6,7 @@ import re
 
 from nacre.shell.command import Command
 from nacre.shell.state import State
-from nacre.shell.text import SOME, UNKNOWN
+from nacre.shell.text import SOME, UNKNOWN, whole
 from nacre.shell.walk import Follows, Walker
 
 _GIT_SETTING = re.compile(
@@ -16,11 +16,28 @@ _GIT_SETTING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GIT_COMMANDS = frozenset(
-    "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter --tag-name-filter "
-    "--upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
+    [
+        "--exec",
+        "-x",
+        "--tree-filter",
+        "--index-filter",
+        "--msg-filter",
+        "--env-filter",
+        "--parent-filter",
+        "--commit-filter",
+        "--tag-name-filter",
+        "--upload-pack",
+        "--receive-pack",
+        "--extcmd",
+        "--setup",
+        "--subdirectory-filter",
+    ]
 )
-_TAR = re.compile(r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL)
-_SED_EXECUTES = re.compile(r"(?:^|[;{\n}]|(?<=[0-9$/])|^\s*)\s*e\s+([^\n]+)")
+_TAR = re.compile(
+    r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL
+)
+_SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
+_SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
 _SED_REPLACES = re.compile(r"s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gpiIm0-9]*e", re.DOTALL)
 
 
@@ -41,6 +58,9 @@ def _git(walker: Walker, command: Command, state: State) -> str:
             if len(operands) > 1:
                 _setting(walker, command, f"{operands[0]}={operands[1]}", state)
     _subcommand(walker, command, state)
+    for path, text in list(state.written.items()):
+        if "/.git/hooks/" in path:
+            walker.read(command, text, state.fork())
     if "rev-parse" in args and "--show-toplevel" in args:
         return state.cwd
     return SOME if "rev-parse" in args else UNKNOWN
@@ -49,7 +69,8 @@ def _git(walker: Walker, command: Command, state: State) -> str:
 def _setting(walker: Walker, command: Command, setting: str, state: State) -> None:
     name, _, value = setting.partition("=")
     if name.startswith("alias.") and value.startswith("!"):
-        walker.read(command, value[1:], state.fork())
+        if name[6:] in command.args or "config" in command.args:
+            walker.read(command, value[1:], state.fork())
     elif found := _GIT_SETTING.match(setting):
         walker.read(command, found[1].removeprefix("!"), state.fork())
 
@@ -76,15 +97,47 @@ def _tar(walker: Walker, command: Command, state: State) -> str:
 
 
 def _sed(walker: Walker, command: Command, state: State) -> str:
-    texts = [after for word, after in zip(command.args, command.args[1:], strict=False) if word in ("-e", "--expression")]
+    pairs = list(zip(command.args, command.args[1:], strict=False))
+    texts = [after for word, after in pairs if word in ("-e", "--expression")]
+    texts += [state.written.get(state.path(after), "") for word, after in pairs if word in ("-f", "--file")]
     if not texts:
-        texts = command.operands("-f", "-l")[:1]
+        texts = command.operands("-l")[:1]
+    lines = UNKNOWN if command.stdin is None else command.stdin
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
-            walker.read(command, found[1], state.fork())
+            walker.read(command, found[1] or lines, state.fork())
         for found in _SED_REPLACES.finditer(text):
-            walker.read(command, found[3], state.fork())
-    return UNKNOWN if command.stdin is None else command.stdin
+            walker.read(command, found[3] or lines, state.fork())
+        if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
+            lines = re.sub(f"(?m){simple[2]}", lambda _, to=simple[3]: to, lines)  # type: ignore[misc]
+    return lines
+
+
+def _make(walker: Walker, command: Command, state: State) -> str:
+    name = next(
+        (after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-f"), "Makefile"
+    )
+    text = command.stdin if name == "-" else state.written.get(state.path(name))
+    if command.has("-n", "--dry-run", "--just-print"):
+        return UNKNOWN
+    for line in (text or "").split("\n"):
+        for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
+            walker.read(command, found[1], state.fork())
+        if line.startswith("\t"):
+            walker.read(command, line.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
+    return UNKNOWN
+
+
+def _dd(walker: Walker, command: Command, state: State) -> str:
+    for word in command.args:
+        if word.startswith("of="):
+            state.written[state.path(word[3:])] = command.stdin or UNKNOWN
+            return ""
+    return command.stdin or UNKNOWN
+
+
+def _yes(walker: Walker, command: Command, state: State) -> str:
+    return " ".join(command.args or ("y",)) + "\n"
 
 
 def _option(*names: str) -> Follows:
@@ -103,9 +156,10 @@ def _option(*names: str) -> Follows:
 
 
 def _editor(walker: Walker, command: Command, state: State) -> str:
-    for word, after in zip(command.args, command.args[1:], strict=False):
-        text = after if word in ("-c", "--cmd") else word[1:] if word[:1] == "+" else ""
-        if found := re.match(r":?(?:silent\s+)?!(.+)", text, re.DOTALL):
+    texts = [word[1:] for word in command.args if word[:1] == "+"]
+    texts += [a for word, a in zip(command.args, command.args[1:], strict=False) if word in ("-c", "--cmd", "-ex")]
+    for text in (*texts, *(command.stdin or "").split("\n")):
+        if found := re.match(r":?(?:silent\s+)?(?:!|shell )(.+)", text, re.DOTALL):
             walker.read(command, found[1], state.fork())
     return UNKNOWN
 
@@ -129,4 +183,10 @@ FOLLOWERS: dict[str, Follows] = {
     "vi": _editor,
     "nvim": _editor,
     "ex": _editor,
+    "ed": _editor,
+    "gdb": _editor,
+    "make": _make,
+    "gmake": _make,
+    "dd": _dd,
+    "yes": _yes,
 }

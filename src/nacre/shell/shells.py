@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from nacre.shell.command import Command
-from nacre.shell.interpreters import commands_in
+from nacre.shell.interpreters import commands_in, printed_by, takes_arguments, takes_input
 from nacre.shell.options import Shape
 from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN
 from nacre.shell.walk import Follows, Walker
 
-SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
-_SHELL = Shape("oO", "rcfile init-file")
+SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "pdksh", "yash", "csh", "tcsh"])
 _SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
 _SU = Shape("cgGsTw", "command group supp-group shell")
 _SCRIPT = Shape("cEITmOB", "command echo log-timing logging-format output-limit log-io log-out log-in")
@@ -22,24 +21,73 @@ _INTERPRETERS = {  # program: options whose value is code
     "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
 }  # fmt: skip
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
+_TMUX_RUNS = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell", "run")
 _VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
 
 
 def _shell(walker: Walker, command: Command, state: State) -> str:
-    argv = command.argv
-    first = _SHELL.first(argv)
-    flags = "".join(word[1:] for word in argv[1:first] if word[:1] in "-+" and word[:2] != "--")
-    rest = argv[first:]
-    while rest and rest[0][:1] == "+":
-        rest = rest[1:]
+    flags, settings, rest = _shell_options(command.argv)
+    if "n" in flags or "--version" in settings or "--help" in settings:
+        return UNKNOWN
+    inner = state.fork()
+    inner.functions = {}
+    inner.aliases = {}
+    inner.expands_aliases = (
+        command.name not in ("bash", "rbash") or "--posix" in settings or "expand_aliases" in settings or "i" in flags
+    )
+    _startup(walker, command, inner, flags, settings)
     if "c" in flags:
         if not rest:
             return UNKNOWN
-        return walker.read(command, rest[0], state.fork(), stdin=command.stdin, arguments=list(rest[2:]))
+        arguments, zero = list(rest[2:]), rest[1] if len(rest) > 1 else "bash"
+        return walker.read(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
     if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
         arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
-        return _executed(walker, command, command.stdin, state, arguments)
-    return _executed(walker, command, state.written.get(state.path(rest[0])), state, list(rest[1:]))
+        return _executed(walker, command, command.stdin, inner, arguments)
+    return _executed(walker, command, inner.written.get(inner.path(rest[0])), inner, list(rest[1:]))
+
+
+def _shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
+    """Letters of the options, their long names and values, and the words after them."""
+    flags, settings, index = "", [], 1
+    while index < len(argv):
+        word = argv[index]
+        index += 1
+        if word in ("--", "-"):
+            break
+        if word.startswith("--"):
+            settings.append(word)
+            if word in ("--rcfile", "--init-file") and index < len(argv):
+                settings.append(argv[index])
+                index += 1
+        elif word[:1] in ("-", "+"):
+            flags += word[1:] if word[0] == "-" else ""
+            takes = sum(word.count(letter) for letter in "oO")
+            settings += argv[index : index + takes]
+            index += takes
+        else:
+            return flags, settings, argv[index - 1 :]
+    return flags, settings, argv[index:]
+
+
+def _startup(walker: Walker, command: Command, state: State, flags: str, settings: list[str]) -> None:
+    """Files and variables that a shell executes before its text, where the script itself made them."""
+    files = []
+    if "i" in flags:
+        files.append(settings[settings.index("--rcfile") + 1] if "--rcfile" in settings else f"{state.home}/.bashrc")
+        files += [value for value in state.variables.get("ENV", ()) if isinstance(value, str)]
+        for name in ("PS0", "PS1"):
+            for value in state.variables.get(name, ()):
+                walker.reread(value if isinstance(value, str) else "", state)
+        for value in state.variables.get("PROMPT_COMMAND", ()):
+            walker.read(command, value if isinstance(value, str) else " ".join(value), state.fork())
+    else:
+        files += [value for value in state.variables.get("BASH_ENV", ()) if isinstance(value, str)]
+    if "l" in flags or "--login" in settings:
+        files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
+    for file in files:
+        if (text := state.written.get(state.path(file))) is not None:
+            walker.read(command, text, state.fork())
 
 
 def _executed(
@@ -76,7 +124,8 @@ def _trap(walker: Walker, command: Command, state: State) -> str:
 
 
 def _ssh(walker: Walker, command: Command, state: State) -> str:
-    text = " ".join(_SSH.command(command.argv)) or command.stdin
+    words = _SSH.command(command.argv)
+    text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.fork()
     inner.cwd = inner.home
     return UNKNOWN if not text else walker.read(command, text, inner, stdin=command.stdin)
@@ -141,7 +190,27 @@ def _interpreter(walker: Walker, command: Command, state: State) -> str:
             walker.follow(command, words, state.fork())
         else:
             walker.read(command, text, state.fork())
-    return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else UNKNOWN
+    if takes_arguments(code):
+        walker.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.fork())
+    if takes_input(code) and command.stdin is not None:
+        walker.read(command, command.stdin, state.fork())
+    return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else printed_by(code) or UNKNOWN
+
+
+def _sg(walker: Walker, command: Command, state: State) -> str:
+    words = [word for word in command.args if word not in ("-", "-c")]
+    return walker.read(command, words[1], state.fork()) if len(words) > 1 else UNKNOWN
+
+
+def _terminal(walker: Walker, command: Command, state: State) -> str:
+    """tmux and screen: a command line to run in a new window."""
+    if command.name == "tmux":
+        if not command.args or command.args[0] not in _TMUX_RUNS:
+            return UNKNOWN
+        words = Shape("cefFnstxy").command(command.argv[1:])
+    else:
+        words = Shape("cehpsSTt").command(command.argv)
+    return walker.read(command, " ".join(words), state.fork()) if words else UNKNOWN
 
 
 FOLLOWERS: dict[str, Follows] = {
@@ -153,6 +222,10 @@ FOLLOWERS: dict[str, Follows] = {
     ".": _source,
     "trap": _trap,
     "ssh": _ssh,
+    "mosh": _ssh,
+    "sg": _sg,
+    "tmux": _terminal,
+    "screen": _terminal,
     "su": _su,
     "runuser": _runuser,
     "script": _script,

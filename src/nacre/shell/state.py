@@ -8,31 +8,57 @@ from nacre.shell.syntax import Function
 from nacre.shell.text import SOME
 
 Value: TypeAlias = str | tuple[str, ...]
-"""A variable's text, or an array's."""
+"""A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
+
+KEYED = "\0"
 
 MOST = 24
 """Values that one variable is followed through."""
 
 
+class Alias:
+    """A word that stands for a text, on the lines after its definition."""
+
+    __slots__ = ("depth", "end", "text")
+
+    def __init__(self, text: str, end: int, depth: int) -> None:
+        self.text = text
+        self.end = end
+        self.depth = depth
+
+
 class State:
-    __slots__ = ("aliases", "arguments", "cwd", "functions", "home", "variables", "written")
+    __slots__ = (
+        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "maps", "references", "variables",
+        "written", "zero",
+    )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: dict[str, list[Value]]) -> None:
         self.cwd = cwd
         self.home = home
         self.variables = variables
         """Each with all the values it may have here."""
+        self.maps: frozenset[str] = frozenset()
+        """Associative arrays: their subscripts are texts, those of others are arithmetic."""
+        self.integers: frozenset[str] = frozenset()
+        """Variables whose values are arithmetic (`declare -i`)."""
+        self.references: dict[str, str] = {}
+        """Other names of variables (`declare -n`)."""
         self.arguments: list[str] | None = None
+        self.zero = "bash"
         self.functions: dict[str, Function] = {}
-        self.aliases: dict[str, str] = {}
+        self.aliases: dict[str, Alias] = {}
+        self.expands_aliases = False
         self.written: dict[str, str] = {}
         """Files of known content: just written, or a process substitution."""
 
     def fork(self) -> State:
         copy = State(self.cwd, self.home, dict(self.variables))
-        copy.arguments = self.arguments
+        copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
+        copy.arguments, copy.zero = self.arguments, self.zero
         copy.functions = dict(self.functions)
         copy.aliases = dict(self.aliases)
+        copy.expands_aliases = self.expands_aliases
         copy.written = self.written  # files are there for everybody
         return copy
 

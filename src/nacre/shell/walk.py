@@ -7,6 +7,7 @@ itself writes is followed too; each command knows the one that runs it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.parse import expansion, parse
-from nacre.shell.state import MOST, State, Value
+from nacre.shell.state import MOST, Alias, State, Value
 from nacre.shell.syntax import (
     Assignment,
     Block,
@@ -34,7 +35,8 @@ from nacre.shell.syntax import (
     Test,
     Word,
 )
-from nacre.shell.text import UNKNOWN, least, plain, source
+from nacre.shell.text import UNKNOWN, could_be, has_glob, least, plain, source, whole
+from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
 
 DEEPEST = 8
@@ -55,8 +57,9 @@ class Walker:
         self._inside: tuple[int, int] | None = None
         """The span to report for text that does not stand in the script as it is read."""
         self._here = (0, 0)
-        self._depth = 0
+        self.depth = 0
         self._calls: list[Function] = []
+        self._aliases: list[str] = []
         self._called: set[int] = set()
         self._defined: dict[int, Function] = {}
 
@@ -106,6 +109,7 @@ class Walker:
         *,
         stdin: str | None = None,
         arguments: list[str] | None = None,
+        zero: str = "bash",
     ) -> str:
         """A shell executes this text."""
         if parent.script is None:
@@ -113,7 +117,7 @@ class Walker:
         text = source(text)
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
-            inner.arguments = arguments
+            inner.arguments, inner.zero = arguments, zero
 
         def run() -> str:
             before = self._inside
@@ -129,21 +133,24 @@ class Walker:
         return self._deeper(parent, run)
 
     def _deeper(self, parent: Command, run: Callable[[], str]) -> str:
-        if self._depth >= DEEPEST:
+        if self.depth >= DEEPEST:
             self.script.closed = f"more than {DEEPEST} wrappers stand inside each other"
             return UNKNOWN
         before, self._parent = self._parent, parent
-        self._depth += 1
+        self.depth += 1
         try:
             return run()
         finally:
-            self._depth -= 1
+            self.depth -= 1
             self._parent = before
 
     def given(self, name: str, value: str, state: State, command: Command | None = None) -> None:
         """A variable of the environment whose value is code."""
         if is_expanded(name):
-            self.reread(value, state)
+            path = self.reread(value, state)
+            text = state.written.get(state.path(path))
+            if text is not None and command is not None:
+                self.read(command, text, state.fork())
         elif function := function_name(name):
             self.block(parse(f"{function} {value}", lambda position: 0)[0], state, None)
         elif is_command(name):
@@ -256,7 +263,9 @@ class Walker:
                 for operand in texts[max(0, index - 1) : index + 2 : 2]:
                     expander.arithmetic(operand)
             elif text == "-v" and index + 1 < len(texts):
-                expander.arithmetic(texts[index + 1])
+                expander.subscripts(texts[index + 1])
+            elif text == "=~" and 0 < index < len(texts) - 1:
+                state.set("BASH_REMATCH", _captured(texts[index - 1], texts[index + 1]))
 
     # functions
 
@@ -291,6 +300,8 @@ class Walker:
                 if isinstance(word, Word):
                     argv += expander.fields(word)
                 else:
+                    if argv and "A" in "".join(each for each in argv[1:] if each[:1] == "-"):
+                        state.maps |= {word.name}
                     argv.append(self._argument(word, expander))
             printed = self._prepared(node, argv, expander, state, stdin)
             expander.choice += 1
@@ -298,37 +309,30 @@ class Walker:
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
         """`name=value` among the arguments; an array's is remembered at once."""
-        value = self._value(assignment, expander)
+        value = assigned_value(assignment, expander)
         if isinstance(value, tuple):
             expander.state.set(assignment.name, value)
             return assignment.name
-        return f"{assignment.name}={value}"
+        return f"{assignment.name}{'+' if assignment.append else ''}={value}"
 
-    def _value(self, assignment: Assignment, expander: Expander) -> Value:
-        if assignment.subscript is not None:
-            expander.arithmetic(expander.text(assignment.subscript))
-        if assignment.elements is None:
-            return expander.text(assignment.value)
-        found: list[str] = []
-        for word in assignment.elements:
-            found += expander.fields(word)
-        return tuple(found)
-
-    def _prepared(
-        self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None
-    ) -> str:
+    def _prepared(self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None) -> str:
         assigned: dict[str, str] = {}
         for assignment in node.assignments:
-            value = self._value(assignment, expander)
+            value = assigned_value(assignment, expander)
             if argv:
                 assigned[assignment.name] = value if isinstance(value, str) else " ".join(value)
             else:
-                _assign(state, assignment, value)
+                assign(expander, assignment, value)
         command = self._command(tuple(argv), node, state)
         command.stdin = stdin
         if node.redirects:
             command.redirects, command.stdin = self._opened(node.redirects, expander, stdin)
         command.assigned = assigned
+        if argv and state.aliases and (alias := self._alias(node, state)):
+            self._aliases.append(argv[0])
+            printed = self.read(command, " ".join((alias.text, *argv[1:])), state, stdin=command.stdin)
+            self._aliases.pop()
+            return _kept(command, printed, state)
         if argv:
             return _kept(command, self._run(command, state), state)
         if command.redirects or node.assignments:
@@ -350,25 +354,47 @@ class Walker:
 
     def _run(self, command: Command, state: State) -> str:
         self._emit(command)
-        for name, value in command.assigned.items():
-            if runs_code(name):
-                self.given(name, value, state, command)
         if self.script.closed:
             return UNKNOWN
+        before = {name: state.variables.get(name) for name in command.assigned}
+        for name, value in command.assigned.items():
+            state.set(name, value)
+            if runs_code(name):
+                self.given(name, value, state, command)
+        printed = self._followed(command, state)
+        for name, values in before.items():
+            if values is None:
+                state.forget(name)
+            else:
+                state.variables[name] = values
+        state.variables["_"] = [command.argv[-1]]
+        return printed
+
+    def _followed(self, command: Command, state: State) -> str:
         first = command.argv[0]
         if function := state.functions.get(first):
             return self._call(function, state, command.stdin, list(command.args))
-        if (alias := state.aliases.get(first)) is not None and command.parent is None:
-            return self.read(command, " ".join((alias, *command.args)), state, stdin=command.stdin)
         if follower := self.followers.get(command.name):
             return follower(self, command, state)
         if not plain(first):
             self.wonder(first)
             if not least(first) and len(command.argv) > 1:  # an empty `$SUDO` before the command
                 return self.follow(command, command.args, state)
+            if has_glob(command.name):
+                for name in [name for name in self.followers if could_be(command.name, name)][:MOST]:
+                    self.follow(command, (name, *command.args), state)
         elif (text := state.written.get(state.path(first))) is not None and "/" in first:
             return self.read(command, text, state, arguments=list(command.args))
         return UNKNOWN
+
+    def _alias(self, node: Simple, state: State) -> Alias | None:
+        """The alias that a command's first word is: unquoted, and defined on a line before."""
+        first = node.words[0] if node.words else None
+        name = first.bare() if isinstance(first, Word) else None
+        alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
+        if alias is None or alias.depth != self.depth or self._inside:
+            return alias
+        return alias if "\n" in self.script.text[alias.end : node.start] else None
 
     def _opened(
         self, redirects: list[Redirect], expander: Expander, stdin: str | None
@@ -393,24 +419,13 @@ class Walker:
         return tuple(opened), stdin
 
 
-def _assign(state: State, assignment: Assignment, value: Value) -> None:
-    name = assignment.name
-    old = state.variables.get(name)
-    if assignment.subscript is not None:
-        whole = old[0] if old and isinstance(old[0], tuple) else ()
-        state.set(name, (*whole, value if isinstance(value, str) else " ".join(value)))
-    elif assignment.append and old:
-        state.variables[name] = [_appended(each, value) for each in old]
-    elif assignment.append:
-        state.set(name, value if isinstance(value, tuple) else UNKNOWN + value)
-    else:
-        state.set(name, value)
-
-
-def _appended(old: Value, value: Value) -> Value:
-    if isinstance(old, tuple):
-        return old + (value if isinstance(value, tuple) else (value,))
-    return (old, *value) if isinstance(value, tuple) else old + value
+def _captured(text: str, regex: str) -> tuple[str, ...]:
+    """What `=~` remembers; unknown where it is more than a simple match."""
+    try:
+        found = re.search(regex, text) if whole(text) and whole(regex) else None
+    except re.error:
+        found = None
+    return (UNKNOWN,) * 10 if found is None else (found[0], *(group or "" for group in found.groups()))
 
 
 def _kept(command: Command, printed: str, state: State) -> str:

@@ -1,6 +1,6 @@
-"""Words of bash text: quotes, `$…`, backquotes, here-document bodies, in every context they can stand in.
+"""Words of bash text: plain characters and quotes, in every context they can stand in.
 
-Takes characters, gives `Word`s. What stands inside `$(…)` is commands, and read by the grammar in `parse`.
+Takes characters, gives `Word`s. What a word expands is read in `expansions`.
 """
 
 from __future__ import annotations
@@ -8,27 +8,15 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from nacre.shell.escapes import ansi_c
-from nacre.shell.syntax import Arithmetic, Block, Literal, Parameter, Part, Substitution, Word
+from nacre.shell.syntax import Literal, Part, Word
 
 DEEPEST = 40
 """How many constructs may stand inside each other. Nobody writes more; reading more would take unbounded stack."""
 
 _PLAIN = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
 _PLAIN_IN_DOUBLE = re.compile(r'[^"\\`$]+')
-_PLAIN_IN_BODY = re.compile(r"[^\\`$]+")
-_PLAIN_IN_BRACES = re.compile(r"[^\\'\"`$}]+")
-_PLAIN_IN_SUBSCRIPT = re.compile(r"[^\\'\"`$\[\]]+")
-_PLAIN_IN_REGEX = re.compile(r"[^ \t\n\\'\"`$()\[]+")
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_MORE = re.compile(r"\w*", re.ASCII)
-_NUMBER_OF_ARGUMENTS = re.compile(r"#[}:%#/^,@+=?-]")
-_PARAMETER = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
-_SIMPLE_PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
-_OPERATOR = re.compile(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
-_ANSI_C = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
-_BACKQUOTED = re.compile(r"(?:[^`\\]|\\.)*", re.DOTALL)
-_SKIPPED = re.compile(r"[^()'\"\\`]+")
+_PLAIN_IN_SUBSCRIPT = re.compile(r"[^\\'\"`$\[\]}]+")
+_PLAIN_IN_REGEX = re.compile(r"[^ \t\n\\'\"`$();&<>]+")
 
 
 class Malformed(Exception):
@@ -53,11 +41,25 @@ class WordReader:
         self.origin = origin
         self.depth = depth
 
-    def block_until(self, closer: str) -> Block:
-        raise NotImplementedError  # the grammar's
+    def _enter(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise TooDeep
 
-    def inner(self, text: str, origin: Origin) -> WordReader:
-        raise NotImplementedError  # the grammar's
+    def _joined(self, position: int) -> int:
+        """Past any line continuation."""
+        while self.text.startswith("\\\n", position):
+            position += 2
+        return position
+
+    def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
+        raise NotImplementedError  # an expansion
+
+    def _backquotes(self, *, quoted: bool) -> Part:
+        raise NotImplementedError  # an expansion
+
+    def _process(self, parts: list[Part]) -> bool:
+        raise NotImplementedError  # an expansion
 
     # words
 
@@ -79,9 +81,8 @@ class WordReader:
                 continue
             character = text[self.pos]
             if character in "<>":
-                if not text.startswith("(", self.pos + 1):
+                if not self._process(parts):
                     break
-                self._process(parts)
             elif character == "(":
                 if not self._extended_glob(parts):
                     break
@@ -168,14 +169,8 @@ class WordReader:
             self._literal(parts, "\\" + following, self.pos, quoted=True)
         self.pos += 2
 
-    def body(self) -> Word:
-        """The whole text as the body of a here-document."""
-        parts: list[Part] = []
-        self._until(parts, "", _PLAIN_IN_BODY, quotes="")
-        return Word(parts, self.origin(0), self.origin(self.size))
-
-    def subscript(self) -> Word:
-        """After `[`, to its `]`."""
+    def subscript(self, *, braces: bool = False) -> Word:
+        """After `[`, to its `]`; within `${…}` no further than to its `}`."""
         start, open_brackets = self.pos, 1
         parts: list[Part] = []
         while self.pos < self.size:
@@ -184,8 +179,10 @@ class WordReader:
                 self.pos = found.end()
                 continue
             character = self.text[self.pos]
-            if character in "[]":
-                open_brackets += 1 if character == "[" else -1
+            if character == "}" and braces:
+                return Word(parts, self.origin(start), self.origin(self.pos))
+            if character in "[]}":
+                open_brackets += {"[": 1, "]": -1}.get(character, 0)
                 if not open_brackets:
                     word = Word(parts, self.origin(start), self.origin(self.pos))
                     self.pos += 1
@@ -206,11 +203,9 @@ class WordReader:
                 self.pos = found.end()
                 continue
             character = self.text[self.pos]
-            if character in " \t\n" and not parentheses:
+            if character in " \t\n;&<>)" and not parentheses:
                 break
-            if character == ")" and not parentheses:
-                break
-            if character in "()[ \t\n":
+            if character in " \t\n;&<>()":
                 parentheses += {"(": 1, ")": -1}.get(character, 0)
                 self._literal(parts, character, self.pos)
                 self.pos += 1
@@ -222,6 +217,8 @@ class WordReader:
         last = parts[-1] if parts else None
         if not (isinstance(last, Literal) and not last.quoted and last.text[-1:] in ("?", "*", "+", "@", "!")):
             return False
+        if self.text.startswith("()", self.pos):
+            return False  # a function whose name ends so
         self._enter()
         self._literal(parts, "(", self.pos)
         self.pos += 1
@@ -234,195 +231,9 @@ class WordReader:
                 return True
             if character in "\\'\"`$":
                 self._special(parts)
-            elif character != "(" or not self._extended_glob(parts):
+            elif (character in "<>" and self._process(parts)) or (character == "(" and self._extended_glob(parts)):
+                continue
+            else:
                 self._literal(parts, character, self.pos)
                 self.pos += 1
         raise Malformed
-
-    # expansions
-
-    def _enter(self) -> None:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise TooDeep
-
-    def _joined(self, position: int) -> int:
-        """Past any line continuation."""
-        while self.text.startswith("\\\n", position):
-            position += 2
-        return position
-
-    def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
-        text, start = self.text, self.pos
-        following = self._joined(start + 1)
-        character = text[following : following + 1]
-        if character == "(":
-            self.pos = following + 1
-            second = self._joined(self.pos)
-            if text.startswith("(", second) and (end := self.arithmetic_end(second + 1)) is not None:
-                self.pos = second + 1
-                parts.append(Arithmetic(self.expression(end), quoted=quoted))
-                self.pos = end + 2
-            else:
-                parts.append(Substitution(self._commands(")"), quoted=quoted))
-        elif character == "{":
-            self.pos = following + 1
-            parts.append(self._braces(quoted=quoted))
-        elif character == "[":
-            self.pos = following + 1
-            parts.append(Arithmetic(self.subscript(), quoted=quoted))
-        elif character == "'" and not quoted:
-            found = _ANSI_C.match(text, following + 1)
-            assert found is not None
-            if found.end() == self.size:
-                raise Malformed
-            self._literal(parts, ansi_c(found.group()), -1, quoted=True)
-            self.pos = found.end() + 1
-        elif character == '"' and not quoted:
-            self.pos = following
-            self._double(parts)
-        elif found := _SIMPLE_PARAMETER.match(text, following):
-            self.pos = found.end()
-            parts.append(Parameter(self._rest_of_name(found.group()), quoted=quoted))
-        else:
-            self._literal(parts, "$", start, quoted=quoted)
-            self.pos = start + 1
-
-    def _rest_of_name(self, name: str) -> str:
-        while self.text.startswith("\\\n", self.pos) and _NAME.match(name):
-            found = _MORE.match(self.text, self.pos + 2)
-            assert found is not None
-            name += found.group()
-            self.pos = found.end()
-        return name
-
-    def _commands(self, closer: str) -> Block:
-        self._enter()
-        body = self.block_until(closer)
-        self.depth -= 1
-        return body
-
-    def _process(self, parts: list[Part]) -> None:
-        kind = self.text[self.pos]
-        self.pos += 2
-        parts.append(Substitution(self._commands(")"), quoted=True, kind=kind))
-
-    def _backquotes(self, *, quoted: bool) -> Part:
-        start = self.pos + 1
-        found = _BACKQUOTED.match(self.text, start)
-        assert found is not None
-        if found.end() == self.size:
-            raise Malformed
-        self.pos = found.end() + 1
-        raw = found.group()
-        text = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", raw)
-        if text == raw:
-            inner = self.inner(raw, lambda position: self.origin(start + position))
-        else:
-            inner = self.inner(text, lambda position: self.origin(start))
-        inner.depth = self.depth
-        inner._enter()
-        return Substitution(inner.block_until(""), quoted=quoted)
-
-    def _braces(self, *, quoted: bool) -> Part:
-        """After `${`."""
-        text = self.text
-        if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
-            self.pos += text[self.pos] == "|"
-            return Substitution(self._commands("}"), quoted=quoted)
-        self._enter()
-        parameter = Parameter("", quoted=quoted)
-        self.pos = self._joined(self.pos)
-        if text.startswith("#", self.pos) and not _NUMBER_OF_ARGUMENTS.match(text, self.pos):
-            parameter.length = True
-            self.pos += 1
-        elif text.startswith("!", self.pos) and not text.startswith("!}", self.pos):
-            parameter.indirect = True
-            self.pos += 1
-        found = _PARAMETER.match(text, self.pos)
-        if not found:
-            raise Malformed
-        self.pos = found.end()
-        parameter.name = self._rest_of_name(found.group())
-        if text.startswith("[", self.pos):
-            self.pos += 1
-            parameter.subscript = self.subscript()
-        self.pos = self._joined(self.pos)
-        if found := _OPERATOR.match(text, self.pos):
-            parameter.operator = found.group()
-            self.pos = found.end()
-        elif not text.startswith("}", self.pos):
-            raise Malformed
-        start = self.pos
-        parts: list[Part] = []
-        self._argument(parts, quoted=quoted, pattern=parameter.operator[:1] in ("#", "%", "/", "^", ",", "~"))
-        parameter.argument = Word(parts, self.origin(start), self.origin(self.pos))
-        self.pos += 1
-        self.depth -= 1
-        return parameter
-
-    def _argument(self, parts: list[Part], *, quoted: bool, pattern: bool) -> None:
-        """To the `}`. Inside double quotes a single quote is a character, unless a pattern is due."""
-        text, single = self.text, not quoted or pattern
-        while self.pos < self.size:
-            if found := _PLAIN_IN_BRACES.match(text, self.pos):
-                self._literal(parts, found.group(), self.pos, quoted=quoted and not pattern)
-                self.pos = found.end()
-                continue
-            character = text[self.pos]
-            if character == "}":
-                return
-            if character == "'" and not single:
-                self._literal(parts, character, self.pos, quoted=True)
-                self.pos += 1
-            elif character == "\\" and quoted:
-                self._escape_in_double(parts, "}")
-            elif character == "$":
-                self._dollar(parts, quoted=quoted and not text.startswith("$'", self.pos))
-            else:
-                self._special(parts)
-        raise Malformed
-
-    # arithmetic
-
-    def arithmetic_end(self, start: int) -> int | None:
-        """Where the `))` of an arithmetic expression stands; None if these are two commands' parentheses."""
-        text, position, parentheses = self.text, start, 0
-        while position < self.size:
-            if found := _SKIPPED.match(text, position):
-                position = found.end()
-                continue
-            character = text[position]
-            if character == "(":
-                parentheses += 1
-            elif character == ")":
-                if not parentheses:
-                    return position if text.startswith(")", position + 1) else None
-                parentheses -= 1
-            elif character == "\\":
-                position += 1
-            else:
-                end = self._quote_end(position)
-                if end < 0:
-                    return None
-                position = end
-            position += 1
-        return None
-
-    def _quote_end(self, position: int) -> int:
-        quote = self.text[position]
-        while (end := self.text.find(quote, position + 1)) >= 0:
-            if quote == "'" or self.text[end - 1] != "\\":
-                return end
-            position = end
-        return -1
-
-    def expression(self, end: int) -> Word:
-        """The text up to `end`, in which names and `$…` are evaluated."""
-        start = self.pos
-        inner = self.inner(self.text[start:end], lambda position: self.origin(start + position))
-        inner.depth = self.depth
-        inner._enter()
-        word = inner.body()
-        self.pos = end
-        return word

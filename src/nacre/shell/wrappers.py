@@ -6,6 +6,8 @@ import re
 import shlex
 
 from nacre.shell.command import Command
+from nacre.shell.environment import runs_code
+from nacre.shell.escapes import ansi_c
 from nacre.shell.options import Shape
 from nacre.shell.state import State
 from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
@@ -33,7 +35,9 @@ _SIMPLE = {
     "unshare": Shape("RwSG", "root wd setuid setgid"),
     "nsenter": Shape("tSGrw", "target setuid setgid"),
     "prlimit": Shape("p", "pid"),
-    "systemd-run": Shape("pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True),
+    "systemd-run": Shape(
+        "pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True
+    ),
     "systemd-inhibit": Shape("", "what who why mode"),
     "gosu": Shape(operands=1),
     "su-exec": Shape(operands=1),
@@ -62,21 +66,60 @@ _SIMPLE = {
     "trickle": Shape("du"),
     "chronic": Shape(),
     "ts-node": Shape(),
-    "runuser": Shape("ugGsw", "user group supp-group shell"),
+    "setarch": Shape("", operands=1),
+    "linux32": Shape(),
+    "linux64": Shape(),
+    "i386": Shape(),
+    "numactl": Shape("NCmipl", "cpunodebind physcpubind membind interleave preferred"),
+    "chpst": Shape("uUbeEn/mdopfctr"),
+    "setuidgid": Shape(operands=1),
+    "start-stop-daemon": Shape("xapugndkcNPI", "exec startas pidfile user group name chdir signal retry chuid"),
 }
 _ENV = Shape("uCS", "unset chdir split-string", assignments=True)
 _XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
-_PARALLEL = Shape("jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout")
+_PARALLEL = Shape(
+    "jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout"
+)
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
 _WATCH = Shape("ndc", "interval")
 _FILTERS = frozenset(
-    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer "
-    "-size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser -nogroup -fstype".split()
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-newer",
+        "-anewer",
+        "-cnewer",
+        "-size",
+        "-empty",
+        "-user",
+        "-group",
+        "-uid",
+        "-gid",
+        "-perm",
+        "-links",
+        "-inum",
+        "-samefile",
+        "-lname",
+        "-nouser",
+        "-nogroup",
+        "-fstype",
+    ]
 )
 _RUNNERS = {  # program: subcommands after which a command follows
     "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),
     "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "mise": ("exec", "x"), "asdf": ("exec",), "nix-shell": (),
-    "rbenv": ("exec",), "pyenv": ("exec",),
+    "rbenv": ("exec",), "pyenv": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
 }  # fmt: skip
 
 
@@ -88,8 +131,9 @@ def _simple(walker: Walker, command: Command, state: State) -> str:
 
 
 def _env(walker: Walker, command: Command, state: State) -> str:
-    text = _ENV.value(command.argv, "-S", "--split-string")
-    rest = _ENV.command(command.argv)
+    argv = tuple("-i" if word == "-" else word for word in command.argv)
+    text = _ENV.value(argv, "-S", "--split-string")
+    rest = _ENV.command(argv)
     if text is not None:
         try:
             words = shlex.split(source(text))
@@ -101,8 +145,12 @@ def _env(walker: Walker, command: Command, state: State) -> str:
     inner = state.fork()
     for word in command.args:
         name, equals, value = word.partition("=")
-        if equals and name.isidentifier():
+        if not equals:
+            continue
+        if name.isidentifier():
             inner.set(name, value)
+        if runs_code(name):
+            walker.given(name, value, inner, command)
     return walker.follow(command, rest, inner)
 
 
@@ -128,9 +176,10 @@ def _xargs(walker: Walker, command: Command, state: State) -> str:
         for line in lines:
             walker.follow(command, tuple(word.replace(mark, line.strip()) for word in rest), state, "")
         return UNKNOWN
+    whole_lines = _XARGS.value(command.argv, "-d", "--delimiter") is not None or command.has("-0", "--null")
     words: list[str] = []
     for line in lines:
-        words += _shell_words(line)
+        words += [line] if whole_lines else _shell_words(line)
     return walker.follow(command, (*rest, *words), state, "")
 
 
@@ -162,7 +211,10 @@ def _parallel(walker: Walker, command: Command, state: State) -> str:
 
 def _find(walker: Walker, command: Command, state: State) -> str:
     words = command.args
-    index = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")), len(words))
+    index = next(
+        (i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")),
+        len(words),
+    )
     starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
     filtered = any(
         word in _FILTERS and not (following in ("*", STAR, ".*") and word.endswith(("name", "path", "regex")))
@@ -177,6 +229,8 @@ def _find(walker: Walker, command: Command, state: State) -> str:
                 found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
                 walker.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
             index = end
+        elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
+            return ansi_c(words[index + 1])
         index += 1
     if filtered or not all(plain(start) for start in starts):
         return SOME
@@ -207,7 +261,7 @@ def _runner(walker: Walker, command: Command, state: State) -> str:
         words = words[1:]
     while words and (words[0] == "--" or (words[0].startswith("-") and words[0] not in ("-c", "--command", "--run"))):
         words = words[1:]
-    if words[:1] in (("-c",), ("--command",), ("--run",)) and len(words) > 1:
+    if words[:1] in (("-c",), ("--command",), ("--call",), ("--run",)) and len(words) > 1:
         return walker.read(command, words[1], state)
     return walker.follow(command, words, state)
 

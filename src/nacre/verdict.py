@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import StrEnum
+
+NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
 
-class Decision(IntEnum):
+class Decision(StrEnum):
     """The strictest of several wins."""
 
-    ALLOW = 0
-    ASK = 1
-    REFUSE = 2
+    ALLOW = "allow"
+    ASK = "ask"
+    REFUSE = "refuse"
 
     @property
-    def word(self) -> str:
-        return self.name.lower()
+    def strictness(self) -> int:
+        return ("allow", "ask", "refuse").index(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,14 @@ class Finding:
     """The wrappers it stands in, outermost first."""
 
     @property
+    def what(self) -> str:
+        """The words and what is wrong with them."""
+        return f"`{self.words}` {self.reason}"
+
+    @property
     def message(self) -> str:
         """For the model: what, why, and what to do instead."""
-        return f"`{self.words}` {self.reason}. Instead: {self.instead}"
+        return f"{self.what}. Instead: {self.instead}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Verdict:
 
     @property
     def rule(self) -> str:
-        return self.findings[0].rule if self.findings else ""
+        return self.findings[0].rule if self.findings else "not-plain" if not self.allowed else ""
 
     @property
     def span(self) -> tuple[int, int]:
@@ -69,16 +76,26 @@ class Verdict:
         return (self.findings[0].start, self.findings[0].end) if self.findings else (0, 0)
 
     @property
+    def what(self) -> str:
+        """The words and what is wrong with them."""
+        return self.findings[0].what if self.findings else NOT_PLAIN if not self.allowed else ""
+
+    @property
     def reason(self) -> str:
-        return self.findings[0].message if self.findings else ""
+        """For the model: what, why, and what to do instead."""
+        if self.findings:
+            return self.findings[0].message
+        return f"{NOT_PLAIN}. Instead: {self.instead}" if not self.allowed else ""
 
     @property
     def instead(self) -> str:
-        return self.findings[0].instead if self.findings else ""
+        if self.findings:
+            return self.findings[0].instead
+        return "use plain commands of the allowed list, or ask the user" if not self.allowed else ""
 
     def to_dict(self) -> dict[str, object]:
         return {
-            "decision": self.decision.word,
+            "decision": self.decision.value,
             "rule": self.rule,
             "reason": self.reason,
             "instead": self.instead,
@@ -88,7 +105,7 @@ class Verdict:
             "findings": [
                 {
                     "rule": each.rule,
-                    "decision": each.decision.word,
+                    "decision": each.decision.value,
                     "span": [each.start, each.end],
                     "words": each.words,
                     "reason": each.message,

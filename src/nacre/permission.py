@@ -1,0 +1,61 @@
+"""Verdict → may it run? The checker refuses by itself; what it asks about is the caller's word."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+from nacre.checking import check
+from nacre.policy.policy import Policy
+from nacre.result import Cancelled, Refused
+from nacre.types import Plan, Request, ToolContext
+from nacre.verdict import Decision, Verdict
+
+_NOBODY = "This needs a person's word, and nobody was asked: pass ToolContext(approve=…), or `nacre run --yes`."
+_DENIED = "A person was asked, and said no."
+
+
+async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Policy) -> Refused | Cancelled | None:
+    """None: go on."""
+    stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
+    env = {**request.env, "HOME": plan.env.get("HOME", "")}
+    verdict = check(request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy)
+    if verdict.decision is Decision.ALLOW:
+        return None
+    if verdict.decision is Decision.REFUSE:
+        return Refused(verdict.rule, verdict.what, verdict.instead)
+    if ctx.approve is None:
+        return Refused(verdict.rule, f"{verdict.what}. {_NOBODY}", verdict.instead)
+    answer = await _asked(verdict, ctx)
+    if answer is None:
+        return Cancelled()
+    return None if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
+
+
+async def _asked(verdict: Verdict, ctx: ToolContext) -> bool | None:
+    """What the person says; None if the call was cancelled meanwhile."""
+    assert ctx.approve is not None
+    said = ctx.approve(verdict)
+    if not inspect.isawaitable(said):
+        return bool(said)
+    asking = asyncio.ensure_future(said)
+    loop = asyncio.get_running_loop()
+    forget = None
+    cancelled = False
+    if ctx.cancel is not None:
+
+        def stop() -> None:
+            nonlocal cancelled
+            cancelled = True
+            loop.call_soon_threadsafe(asking.cancel)
+
+        forget = ctx.cancel.on_cancel(stop)
+    try:
+        return bool(await asking)
+    except asyncio.CancelledError:
+        if cancelled:
+            return None
+        raise
+    finally:
+        if forget is not None:
+            forget()

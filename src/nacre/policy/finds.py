@@ -1,0 +1,57 @@
+"""`find` as a rule sees it: where it starts, and whether it deletes everything or what was chosen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nacre.shell import Command
+from nacre.shell.text import source
+
+_DELETES = frozenset(("rm", "unlink", "shred", "srm"))
+_CHOOSES = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
+    r"links|inum|samefile|nouser|nogroup|used|fstype|executable)"
+)
+_ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
+
+
+def starts(command: Command) -> list[str]:
+    words = list(command.args)
+    while words and (words[0] in ("-H", "-L", "-P") or words[0].startswith(("-O", "-D"))):
+        words = words[2 if words[0] == "-D" else 1 :]
+    found: list[str] = []
+    for word in words:
+        if word[:1] in ("-", "(", "!"):
+            break
+        found.append(word)
+    return found or ["."]
+
+
+def deletes(command: Command) -> bool:
+    return any(True for _ in _deletions(command))
+
+
+def deletes_all(command: Command) -> bool:
+    """Nothing that stands before the deletion chooses among what is found."""
+    return any(not _chosen(before) for before in _deletions(command))
+
+
+def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
+    """What stands before each deletion, from the last `-o` on."""
+    words, since = command.args, 0
+    for index, word in enumerate(words):
+        if word in ("-o", "-or", ","):
+            since = index + 1
+        runs = word in ("-exec", "-execdir") and any(each.rsplit("/", 1)[-1] in _DELETES for each in words[index + 1 : index + 2])
+        if word == "-delete" or runs:
+            yield words[since:index]
+
+
+def _chosen(words: tuple[str, ...]) -> bool:
+    for index, word in enumerate(words):
+        value = source("".join(words[index + 1 : index + 2]))
+        negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
+        if _CHOOSES.fullmatch(word) and not negated and value not in _ANYTHING:
+            return True
+    return False

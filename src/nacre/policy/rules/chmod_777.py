@@ -1,0 +1,63 @@
+"""chmod-777: making a whole tree writable for everybody.
+
+Why      every account on the machine may then change the files, programs and keys among them; the old modes are lost.
+Instead  give the owner what is missing: `chmod -R u+rwX dir`; one file by its name.
+Misses   a mode that only running it would tell; access lists (`setfacl`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.shell.command import Command
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if not command.has("-R", "--recursive") or command.has("--reference"):
+        return None
+    mode = "".join(command.operands()[:1])
+    return Hit() if any(map(_opens, mode.split(","))) else None
+
+
+def _opens(clause: str) -> bool:
+    """It lets others write."""
+    if re.fullmatch(r"=?[0-7]*[2367]", clause):
+        return len(clause.lstrip("=0")) <= 1 or len(clause.lstrip("=")) >= 3
+    return re.fullmatch(r"[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*", clause) is not None
+
+
+RULE = Rule(
+    id="chmod-777",
+    decision=Decision.REFUSE,
+    reason="would let everybody write to the whole tree",
+    instead="give the owner what is missing: `chmod -R u+rwX dir`",
+    commands=("chmod",),
+    finds=finds,
+    hits=(
+        "chmod -R 777 .",
+        "chmod 777 -R dist",
+        "chmod --rec 0777 build",
+        "chmod -vR 1777 data",
+        "chmod -R 666 .",
+        "chmod -R a+rwx .",
+        "chmod -R ugo+rwX src",
+        "chmod -R u=rwx,g=rwx,o=rwx src",
+        "chmod -R o+w .",
+        "sudo chmod -R a=rwx /var/www",
+        "bash -c 'chmod -Rf 777 ./data'",
+        "m=777; chmod -R $m .",
+    ),
+    passes=(
+        "chmod 777 file",
+        "chmod -R 755 dist",
+        "chmod -R u+rwX,go+rX .",
+        "chmod -R go-w .",
+        "chmod -R o-w .",
+        "chmod -R +x bin",
+        "chmod -R g+w shared",
+        "chmod +x 777.sh",
+        "echo chmod -R 777 /",
+    ),
+)

@@ -1,0 +1,114 @@
+"""disk-format: making a filesystem, or changing how a disk is divided.
+
+Why      what was on the disk is gone, and the machine may not start again.
+Instead  list first (`lsblk -f`, `fdisk -l`); work on an image file (`truncate -s 1G disk.img && mkfs.ext4 disk.img`).
+Misses   a formatter that is not listed here; a program's own dialogue.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.shell.command import Command
+from nacre.shell.state import absolute
+from nacre.shell.text import plain
+
+_TYPES = (
+    "ext2 ext3 ext4 xfs btrfs vfat fat msdos ntfs exfat f2fs jfs reiserfs minix bfs nilfs2 ocfs2 gfs2 udf zonefs hfsplus"
+).split()
+_MAKERS = (
+    *("mkfs", *(f"mkfs.{each}" for each in _TYPES)),
+    *("mke2fs", "mkswap", "mkdosfs", "mkntfs", "mkexfatfs", "newfs", "newfs_hfs", "newfs_apfs", "newfs_msdos"),
+    *("pvcreate", "pvremove"),
+)
+_READS = {
+    "fdisk": ("-l", "--list", "-s", "--getsz", "-x", "--list-details"),
+    "cfdisk": (),
+    "gdisk": ("-l",),
+    "sfdisk": ("-l", "--list", "-d", "--dump", "-J", "--json", "-s", "--show-size", "-F", "--list-free", "-V", "--verify"),
+    "sgdisk": ("-p", "--print", "-i", "--info", "-v", "--verify", "-O", "--print-mbr", "-b", "--backup"),
+}
+"""Partitioners, and their options that only look."""
+_ACTS = {
+    "cryptsetup": ("luksFormat", "luksErase", "erase"),
+    "zpool": ("create", "destroy", "labelclear"),
+    "diskutil": ("eraseDisk", "eraseVolume", "partitionDisk", "reformat", "zeroDisk", "randomDisk", "secureErase"),
+    "nvme": ("format", "sanitize"),
+}
+"""Programs with subcommands."""
+_PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
+_VALUED = (*"-t -L -F -b -m -N -U -E -O -I -i -s -n -d -p -o -c".split(), "--type", "--label", "--uuid", "--offset")
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    name = command.name
+    if command.has("--help", "--version") or not any(_device(each, command) for each in command.args):
+        return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None
+    if name in _MAKERS:
+        found = any(_device(each, command) for each in command.operands(*_VALUED)) and not command.has("-V")
+    elif name in _READS:
+        found = not command.has(*_READS[name])
+    elif name in _ACTS:
+        found = any(each in _ACTS[name] for each in command.args)
+    elif name == "parted":
+        words = " ".join(command.args[1:]).split()
+        found = not command.has("-l", "--list") and (any(map(_PARTED.fullmatch, words)) or len(command.operands()) == 1)
+    else:
+        found = command.has("-a", "--all", "-o", "--offset") and not command.has("-n", "--no-act")
+    return Hit() if found else None
+
+
+def _device(word: str, command: Command) -> bool:
+    """It lies in `/dev`, or may be anything, or is no path (a pool's name, `disk2`)."""
+    if not word or word.startswith("-"):
+        return False
+    if not plain(word) and not re.search(r"[\w.]", word):
+        return True
+    if command.name in ("zpool", "diskutil"):
+        return True
+    path = absolute(word, command.cwd)
+    return path.startswith("/dev/") and not path.startswith("/dev/shm/")
+
+
+RULE = Rule(
+    id="disk-format",
+    decision=Decision.REFUSE,
+    reason="would erase a disk or change how it is divided",
+    instead="look with `lsblk -f` or `fdisk -l`, or work on an image file",
+    commands=(*_MAKERS, *_READS, *_ACTS, "parted", "wipefs", "format"),
+    finds=finds,
+    hits=(
+        "mkfs.ext4 /dev/sdb1",
+        "sudo mkfs -t ext4 -L data /dev/sdb",
+        'mkfs.ext4 "$DISK"',
+        "mkswap /dev/sda2",
+        "fdisk /dev/sda",
+        "printf 'o\\nw\\n' | sudo fdisk /dev/sdb",
+        "parted -s /dev/sda mklabel gpt",
+        "parted /dev/sdb -- mkpart primary 0% 100%",
+        "sfdisk /dev/sda < layout",
+        "sgdisk --zap-all /dev/sda",
+        "wipefs -a /dev/sdb",
+        "cryptsetup luksFormat /dev/sdb1",
+        "zpool destroy tank",
+        "bash -c 'diskutil eraseDisk APFS x disk2'",
+    ),
+    passes=(
+        "fdisk -l /dev/sda",
+        "parted /dev/sdb print",
+        "parted -s /dev/sdb unit MiB print",
+        "parted -l",
+        "sfdisk -d /dev/sda > layout",
+        "sgdisk -p /dev/sda",
+        "wipefs /dev/sda",
+        "wipefs -n -a /dev/sda",
+        "mkfs.ext4 -L data disk.img",
+        "mkfs.ext4 -V",
+        "mkswap /swapfile",
+        "man mkfs",
+        "zpool status tank",
+        "cryptsetup status x",
+    ),
+)

@@ -1,0 +1,84 @@
+"""disk-write: writing straight onto a disk, past its filesystem.
+
+Why      the first block written destroys what is there, and there is no way back.
+Instead  write to a file, or let the person at the machine write the disk.
+Misses   a program of one's own that opens the device; a device whose name only running it would tell (`of=$DISK`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.policy.writes import WRITERS, Deed, changes
+from nacre.shell.command import Command
+from nacre.shell.state import absolute
+from nacre.shell.text import UNKNOWN, shown
+
+_DISK = re.compile(
+    r"/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|md|dm-|loop|nbd|zd|mtdblock|pmem)(?!$)|disk/|mapper/.|zvol/|k?mem$|port$)"
+)
+_ERASES = {
+    "blkdiscard": (),
+    "badblocks": ("-w",),
+    "hdparm": (
+        *("--security-erase", "--security-erase-enhanced", "--write-sector", "--make-bad-sector"),
+        *("--trim-sector-ranges", "--sanitize-block-erase", "--sanitize-crypto-scramble"),
+    ),
+}
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    for deed, target in changes(command):
+        path = absolute(target, command.cwd)
+        if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
+            return Hit(reason=f"would overwrite the disk {shown(path)}")
+    if command.name in _ERASES and (options := _ERASES[command.name]) is not None:
+        acts = any(word.partition("=")[0] in options for word in command.args) or (command.has("-w") and "-w" in options)
+        for target in command.operands("-b", "-c", "-s", "-o", "-l", "-p"):
+            if (acts or not options) and _DISK.match(absolute(target, command.cwd)):
+                return Hit(reason=f"would erase the disk {shown(target)}")
+    return None
+
+
+RULE = Rule(
+    id="disk-write",
+    decision=Decision.REFUSE,
+    reason="would overwrite a disk",
+    instead="write to an image file, as in `dd of=disk.img`",
+    commands=(*WRITERS, *_ERASES),
+    finds=finds,
+    hits=(
+        "dd if=/dev/zero of=/dev/sda bs=1M",
+        "xzcat os.xz | sudo dd of=/dev/mmcblk0",
+        "cd /dev && dd if=zero of=sda",
+        "d=/dev/sda; dd if=x of=$d",
+        "cat x.img > /dev/sda",
+        ": >> /dev/nvme0n1",
+        "sudo sh -c 'cat x.img > /dev/vda'",
+        "{ echo a; echo b; } > /dev/xvda",
+        "cp x.img /dev/sdb",
+        "tee /dev/sda < x.img",
+        "mv x.img /dev/disk/by-id/usb-1",
+        "shred -n 1 /dev/sda",
+        "blkdiscard -f /dev/nvme0n1",
+        "badblocks -w /dev/sdb",
+        "echo 1 > /dev/mem",
+    ),
+    passes=(
+        "dd if=/dev/sda of=backup.img",
+        "dd if=/dev/zero of=/dev/null",
+        "dd if=/dev/zero of=test.img bs=1M count=10",
+        "cat /dev/sda | head -c 512 | xxd",
+        "make > /dev/null 2>&1",
+        "echo x > /dev/stderr",
+        "echo x > /dev/tty",
+        "echo x > /dev/shm/sda",
+        "echo x >/dev/fd/3",
+        "shred -u secrets.txt",
+        "badblocks -sv /dev/sdb",
+        "hdparm -I /dev/sda",
+        "rm -f /dev/shm/x",
+    ),
+)

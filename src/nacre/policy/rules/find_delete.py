@@ -1,0 +1,67 @@
+"""find-delete: `find` deleting all it finds in the working directory, or by a pattern in the whole file system.
+
+Why      `find . -delete` is `rm -rf *` and `.git` with it; `-type f` alone is no choice, and tests behind `-delete` come
+         too late.
+Instead  say which files, before `-delete`: `find . -name '*.pyc' -delete`.
+Misses   a choice that happens to fit everything (`-size +0`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.finds import deletes, deletes_all, starts
+from nacre.policy.paths import Kind, precious
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    everything = deletes_all(command)
+    if not everything and not deletes(command):
+        return None
+    for start in starts(command):
+        place = precious(start, command, around)
+        if place is None:
+            continue
+        if everything and place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+            return Hit(reason=f"would delete all that is in {place.what}")
+        if not everything and start == "/":
+            return Hit(reason="would delete files all over the file system")
+    return None
+
+
+RULE = Rule(
+    id="find-delete",
+    decision=Decision.ASK,
+    reason="would delete all that it finds here",
+    instead="say which files, before `-delete`: `find . -name '*.pyc' -delete`",
+    commands=("find", "gfind"),
+    finds=finds,
+    hits=(
+        "find . -delete",
+        "find -delete",
+        "find ./ -mindepth 1 -delete",
+        "find . -type f -delete",
+        "cd src && find .. -delete",
+        "find . -delete -name '*.pyc'",
+        "find . ! -name keep -delete",
+        "find . -path ./a -prune -o -delete",
+        "find . -maxdepth 1 -exec rm {} +",
+        "sudo find .git -delete",
+        "bash -c 'find . -delete'",
+        "find / -name '*.log' -delete",
+    ),
+    passes=(
+        "find . -name '*.pyc' -delete",
+        "find . -type d -name __pycache__ -exec rm -rf {} +",
+        "find . -path ./a -prune -o -name '*.log' -delete",
+        "find . \\( -name '*.o' -o -name '*.a' \\) -delete",
+        "find . -type d -empty -delete",
+        "find ./build -delete",
+        "find build -type f -delete",
+        'find "$dir" -delete',
+        "find . -type f",
+        "find . -name '*.sh' -exec chmod +x {} +",
+        "find / -name '*.log'",
+    ),
+)

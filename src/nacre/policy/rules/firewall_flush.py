@@ -1,0 +1,62 @@
+"""firewall-flush: taking the machine's firewall away.
+
+Why      every port is open, or, with a strict default, every connection is cut, the user's too.
+Instead  list the rules (`iptables -S`, `nft list ruleset`) and change the one that is meant.
+Misses   single rules that open everything; firewalls of a cloud.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell import Command
+from nacre.verdict import Decision
+
+_TABLES = ("iptables", "ip6tables", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
+_SERVICES = ("ufw", "firewalld", "nftables", "iptables")
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    operands = command.operands()
+    match command.name:
+        case "ufw":
+            found = operands[:1] in (["disable"], ["reset"]) and not command.has("--dry-run")
+        case "nft":
+            found = "flush ruleset" in " ".join(command.args)
+        case "pfctl":
+            found = command.has("-d") or ("-F" in command.args and "all" in command.args)
+        case "systemctl" | "service":
+            acts = {"stop", "disable", "mask"}.intersection(operands)
+            found = bool(acts) and any(each.removesuffix(".service") in _SERVICES for each in operands)
+        case _:
+            found = command.has("--flush") or "-F" in command.args
+    return Hit() if found else None
+
+
+RULE = Rule(
+    id="firewall-flush",
+    decision=Decision.ASK,
+    reason="would take the machine's firewall away",
+    instead="list the rules (`iptables -S`, `nft list ruleset`) and change the one that is meant",
+    commands=(*_TABLES, "ufw", "nft", "pfctl", "systemctl", "service"),
+    finds=finds,
+    hits=(
+        "iptables -F",
+        "sudo iptables -t nat -F",
+        "ip6tables --flush INPUT",
+        "ufw disable",
+        "sudo ufw --force reset",
+        "nft flush ruleset",
+        "systemctl stop firewalld",
+        "bash -c 'pfctl -d'",
+    ),
+    passes=(
+        "iptables -L -n",
+        "sudo iptables -S",
+        "iptables -A INPUT -p tcp --dport 80 -j ACCEPT",
+        "ufw status",
+        "ufw allow 22",
+        "nft list ruleset",
+        "systemctl status firewalld",
+        "systemctl stop nginx",
+    ),
+)

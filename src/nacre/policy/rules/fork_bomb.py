@@ -1,0 +1,61 @@
+"""fork-bomb: a program that starts copies of itself without end.
+
+Why      the machine stops answering, for everybody on it.
+Instead  a loop with a known number of rounds (`for i in $(seq 4)`), `xargs -P`.
+Misses   a script that starts its own file (`$0 & $0`); loops in other languages that are written in another way.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell import Command, Script
+from nacre.verdict import Decision
+
+_FORKS = re.compile(
+    r"\bfork\s*(?:\(\s*\))?\s*while\b|"
+    r"\bwhile\s*\(?\s*(?:True|true|1|fork(?:\(\))?)?\s*\)?\s*(?::|\{|do\b)\s*(?:os\.|Process\.|pcntl_)?fork\b|"
+    r"\bloop\s*(?:\{|do\b)\s*(?:Process\.)?fork\b|\bfor\s*\(\s*;\s*;\s*\)\s*\{?\s*fork\b|"
+    r"(?:fork|fork\(\))\s+until\b"
+)
+
+
+def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+    return (*script.bombs[0], Hit()) if script.bombs else None
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    return Hit() if command.script and "fork" in command.script and _FORKS.search(command.script) else None
+
+
+RULE = Rule(
+    id="fork-bomb",
+    decision=Decision.REFUSE,
+    reason="starts copies of itself until the machine stops answering",
+    instead="a loop with a fixed number of rounds, as in `for i in $(seq 4); do …; done`",
+    commands=("script", "perl", "python", "python2", "python3", "ruby", "php"),
+    finds=finds,
+    in_script=in_script,
+    hits=(
+        ":(){ :|:& };:",
+        "bomb() { bomb | bomb & }; bomb",
+        "function f { f & f; }; f",
+        "f() ( f | f & ); f",
+        "sudo bash -c 'b(){ b|b& };b'",
+        "eval ':(){ :|:& };:'",
+        "perl -e 'fork while fork'",
+        "perl -e 'while (1) { fork }'",
+        "python3 -c 'import os\nwhile True: os.fork()'",
+        "ruby -e 'loop { fork }'",
+    ),
+    passes=(
+        "f() { echo hi & }; f",
+        "f() { f2 | cat; }; f",
+        "work() { sleep 1; }; work & work & wait",
+        "count() { [ $1 -gt 0 ] && count $(($1 - 1)); }; count 3",
+        "python3 -c 'import os; print(os.fork.__doc__)'",
+        "echo ':(){ :|:& };:'",
+        "git log --grep fork",
+    ),
+)

@@ -1,0 +1,95 @@
+"""interpreter-destroys: deleting precious places from a one-liner or here-document in another language.
+
+Why      `shutil.rmtree(os.getcwd())` is `rm -rf .` in other words. Commands that such code starts, and plain literals, are
+         read as if they stood in the script; this rule is about the rest.
+Instead  name the directory: `shutil.rmtree("build")`.
+Misses   a path that comes from a variable, an argument or a file; code in files that are already there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.paths import precious
+from nacre.policy.rule import EVERY, Around, Hit, Rule
+from nacre.shell import Command
+from nacre.shell.shells import SHELLS
+from nacre.shell.text import globbed
+from nacre.verdict import Decision
+
+_STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
+_TREE = (
+    r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|rm_r|remove_dir_all|remove_entry_secure|rimraf(?:\.sync)?|"
+    r"fs(?:\.promises)?\.rm)\s*\(?\s*"
+)
+_GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s*[(\[]?\s*"
+_PATHS = (
+    re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s*|os\.path\.expanduser\(\s*)*{_STRING}"),
+    re.compile(rf"\b{_TREE}{_GLOB}{_STRING}"),
+    re.compile(rf"\bfor\s+(\w+)\s+in\s+{_GLOB}{_STRING}.*?\b{_TREE}\1\b", re.DOTALL),
+    re.compile(rf"\b{_GLOB}{_STRING}\s*\)?\s*\.(?:each|forEach)\b.*?\b{_TREE}", re.DOTALL),
+)
+_HERE = re.compile(rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)")
+_HOME = re.compile(
+    rf"\b{_TREE}(?:(?:pathlib\.)?Path\.home\(\)|(?:require\(.os.\)|os)\.homedir\(\)|process\.env\.HOME|Dir\.home|"
+    rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s*[,)]"
+)
+_QUOTED = re.compile(r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL)
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    code = command.script
+    if not code or command.name in SHELLS or not re.search(_TREE, code):
+        return None
+    quoted = [found.span() for found in _QUOTED.finditer(code)]
+    for pattern in _PATHS:
+        for found in pattern.finditer(code):
+            path = next((each for each in reversed(found.groups()) if each is not None), "")
+            path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
+            place = precious(globbed(path), command, around)
+            if place is not None and not _inside(found.start(), quoted):
+                return Hit(words=found[0], reason=f"would delete {place.what}")
+    for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
+        if (bare := pattern.search(code)) and not _inside(bare.start(), quoted):
+            return Hit(words=bare[0], reason=f"would delete {what}")
+    return None
+
+
+def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start < position < end for start, end in spans)
+
+
+RULE = Rule(
+    id="interpreter-destroys",
+    decision=Decision.REFUSE,
+    reason="would delete what cannot be brought back",
+    instead='name the one directory that has to go, as in `shutil.rmtree("build")`',
+    commands=(EVERY,),
+    finds=finds,
+    hits=(
+        "python3 -c \"import shutil; shutil.rmtree('/')\"",
+        "python3 -c 'import shutil, os; shutil.rmtree(os.getcwd())'",
+        "python3 -c 'import shutil, pathlib; shutil.rmtree(pathlib.Path.home())'",
+        "python3 -c 'import shutil; shutil.rmtree(\".\")'",
+        "python3 - <<'EOF'\nimport glob, shutil\nfor f in glob.glob(\"/*\"):\n    shutil.rmtree(f)\nEOF",
+        "node -e \"require('fs').rmSync('/', {recursive: true, force: true})\"",
+        'node -e \'require("fs-extra").removeSync(process.cwd())\'',
+        "node -e \"require('rimraf').sync('/etc'); rimraf.sync('/etc')\"",
+        "ruby -rfileutils -e 'FileUtils.rm_rf(Dir.glob(\"*\"))'",
+        "sudo ruby -e 'FileUtils.rm_rf Dir.home, secure: true'",
+        "perl -MFile::Path -e 'File::Path::remove_tree(\"/\")'",
+        "perl -MFile::Path=rmtree -e 'rmtree($ENV{HOME})'",
+        "echo \"import shutil; shutil.rmtree('/etc')\" | python3",
+    ),
+    passes=(
+        "python3 -c \"import shutil; shutil.rmtree('build', ignore_errors=True)\"",
+        "python3 -c 'import shutil; shutil.rmtree(\"/tmp/x\")'",
+        "node -e \"require('fs').rmSync('dist', {recursive: true, force: true})\"",
+        "python3 -c 'print(\"never call shutil.rmtree(os.getcwd())\")'",
+        "python3 -c 'import os; print(os.getcwd())'",
+        "python3 - <<'EOF'\n# shutil.rmtree('/') would be bad\nprint(1)\nEOF",
+        "ruby -rfileutils -e 'FileUtils.rm_rf(Dir.glob(\"tmp/*\"))'",
+        "python3 -c 'import shutil; shutil.rmtree(tmp)'",
+        "grep -rn 'shutil.rmtree(\"/\")' src",
+    ),
+)

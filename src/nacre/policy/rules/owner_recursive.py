@@ -1,0 +1,54 @@
+"""owner-recursive: changing owners or modes of a system directory, a home or the root, with all that is in it.
+
+Why      programs stop working when their files change hands (sudo, ssh), and nobody remembers how it was.
+Instead  name the directory that is yours: `chown -R me ./data`.
+Misses   the same done file by file (`find / -exec chown …`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.paths import Kind, precious
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.policy.writes import changes
+from nacre.shell.command import Command
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if not command.has("-R", "--recursive"):
+        return None
+    for _, target in changes(command):
+        place = precious(target, command, around)
+        if place is not None and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+            return Hit(reason=f"would change {place.what} with all that is in it")
+    return None
+
+
+RULE = Rule(
+    id="owner-recursive",
+    decision=Decision.ASK,
+    reason="would change a system directory with all that is in it",
+    instead="name the directory that is yours, as in `chown -R me ./data`",
+    commands=("chmod", "chown", "chgrp"),
+    finds=finds,
+    hits=(
+        "chmod -R 700 /etc",
+        "chmod -R 755 /",
+        "sudo chown -R dev:dev /usr",
+        "chown --recursive nobody /var",
+        "chgrp -R staff /usr",
+        "cd / && chown -R dev usr",
+        "chown -hR dev: ~",
+        "bash -c 'chmod -R go-rwx /home'",
+    ),
+    passes=(
+        "chown -R me .",
+        "chmod -R go-w .",
+        "sudo chown -R dev:dev /home/dev/project/data",
+        "sudo chown -R $(whoami) ~/.npm",
+        "chown -R www-data:www-data /var/www/html",
+        "chmod 755 /usr/local/bin/tool",
+        "chown -R 1000:1000 ./pgdata",
+        'chown -R app "$DIR"',
+    ),
+)

@@ -1,0 +1,80 @@
+"""rm-precious: deleting what a task cannot own: system directories, the working directory, a repository's history.
+
+Why      it does not come back. A bare `*` or `.` depends on where the command happens to run, and `"$X"/*` on X being set.
+Instead  name the directory (`rm -rf ./build`, `build/*`), or write `"${X:?}"/*`, which stops when X is empty.
+Misses   a link that leads there; a directory of yours that matters just as much (`~/thesis`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.paths import Kind, precious
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.shell.command import Command
+from nacre.shell.text import least
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if not command.has("-r", "-R", "--r", "--recursive"):
+        return None
+    for target in command.operands():
+        if place := precious(target, command, around):
+            if least(target) != target:
+                return Hit(
+                    reason=f"would delete {place.what} if what is unknown here is empty",
+                    instead='let it stop when empty, as in `"${X:?}"/*`, or name the directory',
+                )
+            if place.kind not in (Kind.ROOT, Kind.HOME):
+                return Hit(reason=f"would delete {place.what}")
+    return None
+
+
+RULE = Rule(
+    id="rm-precious",
+    decision=Decision.REFUSE,
+    reason="would delete what cannot be brought back",
+    instead="name the one directory that has to go, as in `rm -rf ./build` or `build/*`",
+    commands=("rm",),
+    finds=finds,
+    hits=(
+        "rm -rf *",
+        "rm -rf .* *",
+        "rm -r .",
+        "rm -rf {*,.*}",
+        "rm -rf */",
+        "rm -rf ./src/../",
+        "cd build && rm -rf *",
+        "rm -rf .git",
+        "cd src && rm -rf ../.git",
+        "rm -rf /etc",
+        "rm -rf /home/*",
+        "cd / && rm -rf usr",
+        "sudo sh -c 'rm -rf /var/*'",
+        "rm -rf ~/project",
+        "rm -rf /mnt/c",
+        "rm -rf ~/Documents",
+        'rm -rf "$X"/*',
+        'rm -rf "$X/"',
+        "rm -rf /$X",
+        'rm -rf "$X/etc"',
+        "rm -rf ./$X",
+        'for d in /usr /var; do rm -rf "$d"; done',
+    ),
+    passes=(
+        "rm -rf build dist/*",
+        "rm -rf node_modules",
+        "rm -rf /tmp/* ~/.config/app",
+        "rm -rf *.o .*_cache",
+        "rm *",
+        'rm -rf "*"',
+        "rm -rf template/.git",
+        "rm -f .git/index.lock",
+        "rm -rf /var/lib/apt/lists/*",
+        "rm -rf /usr/local/go",
+        'rm -rf "$scratch"',
+        'rm -rf "$BUILD_DIR/dist"',
+        'rm -rf "${X:?}"/*',
+        "X=build; rm -rf $X/*",
+        "cd src/pkg && rm -rf ../../dist",
+    ),
+)

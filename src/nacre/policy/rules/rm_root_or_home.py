@@ -1,0 +1,67 @@
+"""rm-root-or-home: deleting the whole file system, or somebody's home.
+
+Why      nothing brings it back, and no task needs it.
+Instead  name the one directory that has to go.
+Misses   a link that leads there; a path that only running the command would tell (`rm-precious` looks at those).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.paths import Kind, precious
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.shell.command import Command
+from nacre.shell.text import least
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if "--no-preserve-root" in command.args:
+        return Hit()
+    if not command.has("-r", "-R", "--r", "--recursive"):
+        return None
+    for target in command.operands():
+        place = precious(target, command, around)
+        if place is not None and place.kind in (Kind.ROOT, Kind.HOME) and least(target) == target:
+            return Hit(reason=f"would delete {place.what}")
+    return None
+
+
+RULE = Rule(
+    id="rm-root-or-home",
+    decision=Decision.REFUSE,
+    reason="would delete the whole file system",
+    instead="name the one directory that has to go, as in `rm -rf ./build`",
+    commands=("rm",),
+    finds=finds,
+    floor=True,
+    hits=(
+        "rm -rf /",
+        "rm -fr -- /",
+        "rm / -r",
+        "rm --recurs /",
+        "rm -rf /*",
+        "rm -rf //",
+        "rm -rf /tmp/..",
+        "rm -rf ../../..",
+        "cd / && rm -rf *",
+        "sudo rm -rf / --no-preserve-root",
+        "bash -c 'rm -Rf /'",
+        "rm -rf ~",
+        "rm -rf ~/*",
+        "rm -rf ~/.*",
+        'rm -rf "$HOME"',
+        "rm -rf /home/alice",
+        "h=~; rm -rf -- $h/",
+    ),
+    passes=(
+        "rm -rf ./build",
+        "rm -rf /tmp/x",
+        "rm -rf ~/.cache/pip",
+        "rm -rf '~'",
+        "rm -- -rf /",
+        "rm -rf $HOMEDIR",
+        "rm -rf /home/dev/project/build",
+        "echo 'rm -rf /'",
+        "rm --help",
+    ),
+)

@@ -1,0 +1,43 @@
+"""too-complex: a text that is nested too deeply, or runs too much, to be read to its end.
+
+Why      what could not be read was not checked.
+Instead  write it to a file, in simpler steps.
+Misses   nothing: this is where the checker says that it stopped.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell import Script
+from nacre.verdict import Decision
+
+_SHOWN = 60
+
+
+def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+    if not script.closed:
+        return None
+    words = " ".join(script.text[: 4 * _SHOWN].split())
+    words = words if len(words) <= _SHOWN else words[:_SHOWN] + "…"
+    return 0, len(script.text), Hit(words=words, reason=f"cannot be checked: {script.closed}")
+
+
+RULE = Rule(
+    id="too-complex",
+    decision=Decision.REFUSE,
+    reason="cannot be checked",
+    instead="write it to a file, in simpler steps",
+    commands=("script",),
+    in_script=in_script,
+    hits=(
+        "sudo " * 12 + "ls",
+        "echo " + "$(echo " * 300 + "x" + ")" * 300,
+        "if true; then " * 400 + "ls" + "; fi" * 400,
+    ),
+    passes=(
+        "sudo env nice timeout 5 ls",
+        "echo $(echo $(echo x))",
+        "((((ls))))",
+        "for i in 1 2 3; do for j in 1 2 3; do echo $i$j; done; done",
+    ),
+)

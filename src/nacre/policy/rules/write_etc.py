@@ -1,0 +1,68 @@
+"""write-etc: changing the machine's own settings.
+
+Why      a line in /etc can lock everybody out, and it outlives the task.
+Instead  write the file into the project and let the person at the machine install it.
+Misses   programs that change settings themselves (`systemctl enable`, `useradd`); editors; a path that only running it
+         would tell (`"$ROOT"/etc/hosts`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.paths import lies_in
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.verdict import Decision
+from nacre.policy.writes import WRITERS, changes
+from nacre.shell.command import Command
+from nacre.shell.text import shown
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    for _, target in changes(command):
+        if lies_in(target, "/etc", command) or lies_in(target, "/private/etc", command):
+            return Hit(reason=f"would change the machine's settings in {shown(target)}")
+    return None
+
+
+RULE = Rule(
+    id="write-etc",
+    decision=Decision.REFUSE,
+    reason="would change the machine's settings",
+    instead="write the file into the project, and say where it should go",
+    commands=WRITERS,
+    finds=finds,
+    hits=(
+        "echo '127.0.0.1 x' >> /etc/hosts",
+        "echo x | sudo tee -a /etc/sudoers.d/dev > /dev/null",
+        ": >/etc/../etc/motd",
+        "cd /etc && echo x > hosts",
+        "sudo cp -r conf.d /etc/nginx/",
+        "cp -t /etc app.conf",
+        "sudo mv /etc/hosts .",
+        "sed -i.bak -e 's/a/b/' /etc/fstab",
+        "install -m 644 app.service /etc/systemd/system/app.service",
+        'ln -sf "$PWD/app.conf" /etc/app.conf',
+        "dd if=hosts of=/etc/hosts",
+        "sudo bash -c 'echo 1 >> /etc/sysctl.conf'",
+        "rm /etc/nginx/sites-enabled/default",
+        "chmod 600 /etc/shadow",
+        "tar -xzf c.tgz -C /etc",
+        "curl -fsSLo /etc/x.conf https://example.com/x",
+    ),
+    passes=(
+        "cat /etc/hosts",
+        "cp /etc/hosts .",
+        "cp -t . /etc/hosts",
+        "grep x /etc/passwd > out",
+        "diff /etc/hosts b",
+        "echo x > ./etc/x",
+        "echo x > /tmp/etc/x",
+        'echo x | tee "$X/etc/y"',
+        "docker cp x c:/etc/y",
+        "sed -n 1,5p /etc/passwd",
+        "sed -i /etc/d notes.txt",
+        "ln -s /etc/hosts myhosts",
+        "rsync -a /etc/nginx/ ./nginx/",
+        "tar czf etc.tgz /etc/nginx",
+        "rsync -a conf/ host:/etc/app/",
+    ),
+)

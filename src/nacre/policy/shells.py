@@ -1,0 +1,37 @@
+"""Shells as a rule sees them: which programs they are, and whether one takes its commands from a pipe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nacre.shell import Command, Script
+from nacre.shell.shells import SHELLS
+from nacre.shell.text import whole
+
+_PIPE = re.compile(r"\s*\|(?!\|)&?\s*")
+
+
+def is_shell(program: str) -> bool:
+    """Of a word that names a program, perhaps by its path."""
+    return program.rsplit("/", 1)[-1] in SHELLS
+
+
+def takes_orders(command: Command) -> bool:
+    """A shell that executes whatever it reads, and nobody knows what that will be."""
+    if not is_shell(command.name) or command.has("-c") or command.operands("-o", "+o", "-O", "+O"):
+        return False
+    return command.stdin is None or not whole(command.stdin)
+
+
+def pipes(script: Script) -> Iterator[tuple[Command, Command]]:
+    """Commands with a `|` between them."""
+    if "|" not in script.text:
+        return
+    starts: dict[int, list[Command]] = {}
+    for command in script.commands:
+        starts.setdefault(command.start, []).append(command)
+    for left in script.commands:
+        if found := _PIPE.match(script.text, left.end):
+            for right in starts.get(found.end(), ()):
+                yield left, right

@@ -1,0 +1,155 @@
+"""Which files a command would change: by redirection, or because that is what the program does with its arguments.
+
+Programs that are known here, in their usual uses; any other is taken to change nothing but through redirections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+from itertools import pairwise
+from typing import NamedTuple
+
+from nacre.policy.rule import WRITES
+from nacre.shell import Command
+from nacre.shell.text import has_glob
+
+
+class Deed(Enum):
+    FILLS = auto()
+    """Its content changes, or it appears."""
+    TAKES = auto()
+    """It goes away."""
+    MARKS = auto()
+    """Its owner or mode changes."""
+    MAKES = auto()
+    """A directory appears."""
+
+
+class Change(NamedTuple):
+    deed: Deed
+    target: str
+
+
+def changes(command: Command) -> Iterator[Change]:
+    for opened in command.redirects:
+        if opened.writes:
+            yield Change(Deed.FILLS, opened.target)
+    look = _PROGRAMS.get(command.name)
+    if look is None and has_glob(command.name):  # `/bin/t?e`
+        look = next((each for name, each in _PROGRAMS.items() if command.runs(name)), None)
+    if look is not None:
+        yield from look(command)
+
+
+def values(command: Command, short: str, long: str = "", before: str = "") -> list[str]:
+    """What an option is given: `-o f`, `-of`, `--output f`, `--output=f`, and `-sSo f`, if `before` has `sS`."""
+    found, cluster = [], re.compile(rf"-[{re.escape(before)}]*{short}(.*)" if before else rf"-{short}(.*)", re.DOTALL)
+    argv = command.argv
+    for index, word in enumerate(argv[1:], 1):
+        following = argv[index + 1] if index + 1 < len(argv) else ""
+        if long and word.startswith("--"):
+            name, equals, value = word.partition("=")
+            if name == long:
+                found.append(value if equals else following)
+        elif match := cluster.fullmatch(word):
+            found.append(match[1] or following)
+    return found
+
+
+def _of(deed: Deed, *valued: str) -> Callable[[Command], Iterator[Change]]:
+    """Every operand."""
+    return lambda command: (Change(deed, each) for each in command.operands(*valued))
+
+
+def _copied(command: Command) -> Iterator[Change]:
+    """cp, mv, install, ln, rsync: to the last operand, or to the directory of `-t`."""
+    operands = command.operands("-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "-g", "-e", "--rsh")
+    into = [] if command.name == "rsync" else values(command, "t", "--target-directory", before="abdfilnprsuvPRxTDCc")
+    sources = operands if into else operands[:-1]
+    if command.name == "install" and command.has("-d", "--directory"):
+        yield from (Change(Deed.MAKES, each) for each in operands)
+        return
+    for each in into or operands[-1:]:
+        if into or len(operands) > 1:
+            yield Change(Deed.FILLS, each)
+    if command.name == "mv":
+        yield from (Change(Deed.TAKES, each) for each in sources)
+
+
+def _dd(command: Command) -> Iterator[Change]:
+    for word in command.args:
+        if word.startswith(("of=", "ofs=")):
+            yield Change(Deed.FILLS, word.partition("=")[2])
+
+
+def _in_place(command: Command) -> Iterator[Change]:
+    """sed and perl with `-i`; their first operand is the script, unless an option brings it."""
+    scripted, edits = False, False
+    for word in command.options():
+        edits = edits or bool(re.match(r"-[nErszulpwa0-9]*i|--in-p", word))
+        scripted = scripted or bool(re.match(r"-[nErszulpwai0]*[ef]|--expression|--file", word))
+    if edits:
+        valued = [word for word in command.options() if re.fullmatch(r"-[nErszulpwai0]*[ef]|--expression|--file", word)]
+        yield from (Change(Deed.FILLS, each) for each in command.operands(*valued)[0 if scripted else 1 :])
+
+
+def _marked(command: Command) -> Iterator[Change]:
+    """chmod, chown, chgrp: the first operand is the mode or owner."""
+    given = command.has("--reference") or any(re.fullmatch(r"-[rwxXst]+", word) for word in command.options())
+    yield from (Change(Deed.MARKS, each) for each in command.operands("--reference", "--from")[0 if given else 1 :])
+
+
+def _fetched(command: Command) -> Iterator[Change]:
+    if command.name == "curl":
+        files = values(command, "o", "--output", before="fsSLkvigGjlnNpqRZaBIJOM#012346")
+        files += values(command, "\0", "--output-dir")
+    else:
+        files = values(command, "O", "--output-document", before="qcNrvdxnSF46")
+        files += values(command, "P", "--directory-prefix")
+    yield from (Change(Deed.FILLS, each) for each in files if each != "-")
+
+
+def _to_output(command: Command) -> Iterator[Change]:
+    """gpg, sort, pv: `-o file`; openssl: `-out file`."""
+    if command.name == "openssl":
+        files = [after for word, after in pairwise(command.argv) if word == "-out"]
+    else:
+        files = values(command, "o", "--output")
+    yield from (Change(Deed.FILLS, each) for each in files if each != "-")
+
+
+def _unpacked(command: Command) -> Iterator[Change]:
+    first = command.argv[1] if len(command.argv) > 1 else ""
+    if command.name == "unzip":
+        into = values(command, "d")
+    elif command.has("--extract", "--get") or re.match(r"-?[A-Za-z]*x", first):
+        into = values(command, "C", "--directory")
+    else:
+        into = []
+    yield from (Change(Deed.FILLS, each) for each in into)
+
+
+_PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
+    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync", "ddrescue"), _copied),
+    **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
+    **dict.fromkeys(("sed", "gsed", "perl"), _in_place),
+    **dict.fromkeys(("chmod", "chown", "chgrp"), _marked),
+    **dict.fromkeys(("curl", "wget"), _fetched),
+    **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),
+    **dict.fromkeys(("tar", "bsdtar", "unzip"), _unpacked),
+    "tee": _of(Deed.FILLS),
+    "sponge": _of(Deed.FILLS),
+    "touch": _of(Deed.FILLS, "-d", "--date", "-t", "-r", "--reference"),
+    "truncate": _of(Deed.FILLS, "-s", "--size", "-r", "--reference"),
+    "fallocate": _of(Deed.FILLS, "-l", "--length", "-o", "--offset"),
+    "mkdir": _of(Deed.MAKES, "-m", "--mode"),
+    "rm": _of(Deed.TAKES),
+    "rmdir": _of(Deed.TAKES),
+    "unlink": _of(Deed.TAKES),
+    "shred": _of(Deed.FILLS, "-n", "--iterations", "-s", "--size"),
+}
+
+WRITERS = (WRITES, *_PROGRAMS)
+"""For `Rule.commands` of a rule that asks for `changes`."""

@@ -1,0 +1,119 @@
+"""Simple commands and the assignments before and among their words; a function is known by its `()` only."""
+
+from __future__ import annotations
+
+import re
+
+from nacre.shell.lines import DESCRIPTOR, LineReader
+from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
+from nacre.shell.words import Malformed
+
+_PLAIN_WORD = re.compile(r"[ \t]*+([^ \t\n\\'\"`$;&|<>()=\[#][^ \t\n\\'\"`$;&|<>()=\[]*+)(?=[ \t\n;|&)]|\Z)")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
+_EQUALS = re.compile(r"\+?(?:\\\n)*=")
+FUNCTION_PARENTHESES = re.compile(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
+
+
+class SimpleReader(LineReader):
+    def function(self, start: int, name: Word) -> Node:
+        raise NotImplementedError  # a compound command
+
+    def simple(self) -> Node:
+        text, start, size, origin = self.text, self.pos, self.size, self.origin
+        node = Simple(origin(start))
+        words = node.words
+        while True:
+            if found := _PLAIN_WORD.match(text, self.pos):  # no more than a short cut
+                begin, self.pos = found.span(1)
+                at = origin(begin)
+                words.append(Word([Literal(found[1], quoted=False, source=at)], at, origin(self.pos)))
+                continue
+            self.skip_blanks()
+            if self.pos >= size:
+                break
+            character = text[self.pos]
+            if character in "\n;|)":
+                break
+            if character == "&":
+                if not self.redirect(node):
+                    break
+            elif character == "(":
+                return self._definition(node, start)
+            elif character in "<>":
+                if not text.startswith("(", self._joined(self.pos + 1)):
+                    self.redirect(node)
+                else:
+                    words.append(self.some_word())
+            elif DESCRIPTOR.match(text, self.pos):
+                self.redirect(node)
+            else:
+                self._argument_or_assignment(node)
+        node.end = origin(self.pos)
+        if self.pos == start:
+            raise Malformed
+        return node
+
+    def _definition(self, node: Simple, start: int) -> Node:
+        found = FUNCTION_PARENTHESES.match(self.text, self.pos)
+        if not found or len(node.words) != 1 or node.assignments or node.redirects:
+            raise Malformed
+        name = node.words[0]
+        if isinstance(name, Assignment):
+            raise Malformed
+        self.pos = found.end()
+        return self.function(start, name)
+
+    def _argument_or_assignment(self, node: Simple) -> None:
+        found = _ASSIGNED.match(self.text, self.pos)
+        if not found or (node.words and found[2] == "["):
+            node.words.append(self.some_word())
+            return
+        assigned = self._assignment(found)
+        if isinstance(assigned, Assignment) and not node.words:
+            node.assignments.append(assigned)
+        else:
+            node.words.append(assigned)
+
+    def _assignment(self, found: re.Match[str]) -> Assignment | Word:
+        """From a name on; a word if no `=` follows its subscript."""
+        start, operator = self.pos, found[2]
+        assignment = Assignment(found[1].replace("\\\n", ""), Word([], 0, 0))
+        self.pos = found.end()
+        if operator == "[":
+            assignment.subscript = self.subscript()
+            following = _EQUALS.match(self.text, self.pos)
+            if not following:
+                return self._bracketed(assignment.name, assignment.subscript, start)
+            operator = following.group()
+            self.pos = following.end()
+        assignment.append = operator.startswith("+")
+        if self.text.startswith("(", self._joined(self.pos)):
+            self.pos = self._joined(self.pos) + 1
+            assignment.elements = self._elements()
+        elif self.pos < self.size and self.text[self.pos] not in " \t\n;&|)":
+            assignment.value = self.word()
+        assignment.value.start, assignment.value.end = self.origin(start), self.origin(self.pos)
+        return assignment
+
+    def _bracketed(self, name: str, key: Word, start: int) -> Word:
+        """A word that begins with `name[key]`, whatever blanks the key has."""
+        parts: list[Part] = [Literal(name + "[", quoted=False), *key.parts, Literal("]", quoted=False)]
+        if self.pos < self.size:
+            parts += self.word().parts
+        return Word(parts, self.origin(start), self.origin(self.pos))
+
+    def _elements(self) -> list[Word]:
+        words: list[Word] = []
+        while True:
+            self.skip_lines()
+            if self.pos >= self.size:
+                raise Malformed
+            if self.text.startswith(")", self.pos):
+                self.pos += 1
+                return words
+            if self.text.startswith("[", self.pos):
+                start = self.pos
+                self.pos += 1
+                words.append(self._bracketed("", self.subscript(), start))
+            else:
+                words.append(self.some_word())

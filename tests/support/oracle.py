@@ -1,0 +1,87 @@
+"""bash's own opinion of a text: whether it is valid, and how bash prints what it has read. Nothing of it is run.
+
+A text becomes the body of a function that is defined and never called, and only after `bash -n` and our own reader
+agree that the definition is all there is. The bash that defines it is restricted, has no PATH and no environment.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from nacre.shell.parse import TooDeep, parse
+from nacre.shell.syntax import Function
+
+_BASH = ("bash", "--norc", "--noprofile")
+_NOTHING = {"LC_ALL": "C.UTF-8", "PATH": "/nonexistent"}
+_WHERE = subprocess.run(("bash", "-c", "echo $BASH"), capture_output=True, text=True, check=True).stdout.strip()
+_DEFINE = r"""
+mapfile -d '' -t texts
+for text in "${texts[@]}"; do
+    unset -f nacre_f
+    eval "$text"
+    declare -f nacre_f
+    printf '\0'
+done
+"""
+
+
+def valid(texts: Iterable[str], *options: str) -> list[bool]:
+    """What `bash -n` says of each."""
+
+    def one(text: str) -> bool:
+        done = subprocess.run(
+            (*_BASH, *options, "-n"),
+            executable=_WHERE,
+            input=_bytes(text),
+            capture_output=True,
+            env=_NOTHING,
+            timeout=20,
+        )
+        return done.returncode == 0 and all(b"warning:" in line for line in done.stderr.splitlines())
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(one, texts))
+
+
+def printed(texts: list[str], *options: str) -> list[str | None]:
+    """Each text, known to be valid, as bash prints it; None where that cannot be asked safely."""
+    wrapped = [_wrapped(text) for text in texts]
+    safe = [definition if _is_one_function(definition) else ":" for definition in wrapped]
+    sure = valid(safe, *options)
+    asked = [definition if fine else ":" for definition, fine in zip(safe, sure, strict=True)]
+    done = subprocess.run(
+        (*_BASH, "-r", *options, "-c", _DEFINE),
+        executable=_WHERE,
+        input=b"".join(_bytes(definition) + b"\0" for definition in asked),
+        capture_output=True,
+        env=_NOTHING,
+        timeout=60,
+    )
+    answers = done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+    assert len(answers) == len(texts), done.stderr
+    return [_unwrapped(answer) if answer else None for answer in answers]
+
+
+def _wrapped(text: str) -> str:
+    return f"nacre_f() {{\n{text}\n}}\n"
+
+
+def _unwrapped(answer: str) -> str:
+    """Without the lines `nacre_f () `, `{ ` and `}`."""
+    body = answer.removeprefix("nacre_f () \n{ \n")
+    assert body != answer, answer
+    return body[: body.rindex("}")]
+
+
+def _is_one_function(definition: str) -> bool:
+    try:
+        block, broken = parse(definition)
+    except TooDeep:
+        return False
+    return not broken and len(block.items) == 1 and isinstance(block.items[0].node, Function)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
