@@ -35,7 +35,7 @@ def destroys(sql: str) -> tuple[str, str] | None:
 
 def destroys_in_mongo(code: str) -> tuple[str, str] | None:
     if found := _MONGO.search(code):
-        return found[0], "would delete all the data in it"
+        return found[0].partition("(")[0].strip(". ") + "()", "would delete all the data in it"
     return None
 
 

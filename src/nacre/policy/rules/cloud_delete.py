@@ -11,9 +11,9 @@ import re
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import Given, said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import source
+from nacre.verdict import Decision
 
 _BUCKET = re.compile(r"(?:s3|gs)://[^/]+(?:/\**)?")
 _DEEDS = {

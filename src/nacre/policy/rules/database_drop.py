@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
 from nacre.policy.rules._sql import destroys, destroys_in_mongo
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 _CLIENTS = {  # the letters that take a value, the long options that do, the options whose value is SQL
     "mysql": ("uhPDSe", "user= host= port= database= socket= execute=", ("-e", "--execute")),

@@ -11,8 +11,8 @@ import re
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 _RAILS = re.compile(r"db:(?:drop|reset|purge|truncate_all|migrate:reset)(?::\w+)*")
 _DEEDS = {

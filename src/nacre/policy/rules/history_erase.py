@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from nacre.policy.rule import WRITES, Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import could_be
+from nacre.verdict import Decision
 
 _FILES = (".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history", ".ksh_history", "fish_history")
 _REMOVERS = ("rm", "unlink", "shred", "truncate")

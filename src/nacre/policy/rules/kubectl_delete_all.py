@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 _LONG = (
     "namespace= context= cluster= kubeconfig= server= token= user= as= as-group= as-uid= cache-dir= request-timeout= "

@@ -11,9 +11,9 @@ import re
 
 from nacre.policy.rule import WRITES, Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
+from nacre.verdict import Decision
 
 _NOW = ("reboot", "halt", "poweroff")
 _VERBS = (*_NOW, "kexec", "soft-reboot", "emergency", "rescue", "suspend", "hibernate", "hybrid-sleep")
