@@ -17,7 +17,7 @@ from nacre.shell.words import Malformed, Origin, TooDeep
 
 __all__ = ["TooDeep", "expansion", "parse"]
 
-_CLOSERS = frozenset(["then", "elif", "else", "fi", "do", "done", "esac", "}", ")", ";;", ";&", ";;&"])
+_CLOSERS = frozenset("then elif else fi do done esac } ) ;; ;& ;;&".split())
 _TIME_OPTION = re.compile(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
 _PIECE = re.compile(
     r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S
