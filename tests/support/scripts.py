@@ -61,7 +61,7 @@ class Inventor:
         self._documents: list[str] = []
 
     def script(self) -> str:
-        return "".join(self._list() + self._newline() for _ in range(self._random.randint(1, 4)))
+        return "".join(self._list() + self._newline() for _ in range(self._random.randint(1, 2)))
 
     def _any(self, *choices: str) -> str:
         return self._random.choice(choices)
@@ -138,7 +138,7 @@ class Inventor:
             ),
             *("$((1+2))", "$(( (a<<2) | b ))", "$[1+1]", "`a b`", "`a \\`b\\``", "$(a b)", "$()", "$(<f)"),
         )
-        if self._depth > 3 or self._odds(0.75):
+        if self._depth > 2 or self._odds(0.85):
             return self._random.choice(simple)
         return self._nested_part()
 
@@ -175,7 +175,7 @@ class Inventor:
 
     def _list(self) -> str:
         text = self._pipeline()
-        for _ in range(self._random.choice((0, 0, 0, 1, 2))):
+        for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))):
             joint = self._any("&&", "||", " && ", " || ", ";", "; ", " & ", "&\\\n& ", " |\\\n| ")
             if not self._documents and joint.strip() in ("&&", "||") and self._odds(0.3):
                 joint += self._any("\n", " # c\n\n")
@@ -183,13 +183,14 @@ class Inventor:
         return text
 
     def _pipeline(self) -> str:
-        text = self._any("", "", "", "", "! ", "time ", "time -p ") + self._command()
-        for _ in range(self._random.choice((0, 0, 0, 1, 2))):
+        before = ("! ", "time ", "time -p ") if not self._depth else ("! ",)  # `$(time` is no keyword for bash
+        text = (self._random.choice(before) if self._odds(0.2) else "") + self._command()
+        for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))):
             text += self._any("|", " | ", " |& ", " |\\\n ") + self._command()
         return text
 
     def _command(self) -> str:
-        if self._depth > 2 or self._odds(0.6):
+        if self._depth > 1 or self._odds(0.6):
             return self._simple()
         self._depth += 1
         text = self._compound() + "".join(self._redirect() for _ in range(self._random.choice((0, 0, 1))))
@@ -197,13 +198,13 @@ class Inventor:
         return text
 
     def _simple(self) -> str:
-        pieces = [self._assignment() for _ in range(self._random.choice((0, 0, 0, 1, 2)))]
+        pieces = [self._assignment() for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2)))]
         pieces.append(
             self._any("a", "echo", "git", "\\ls", '"x y"', "$a", "./b", "[", ":", "e\\\ncho", "'if'", 'do"ne"')
         )
         pieces += [self._word() for _ in range(self._random.randint(0, 3))]
         text = self._blank().join(pieces)
-        return text + "".join(self._redirect() for _ in range(self._random.choice((0, 0, 0, 1, 2))))
+        return text + "".join(self._redirect() for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))))
 
     def _assignment(self) -> str:
         value = self._any(
@@ -301,5 +302,5 @@ class Inventor:
             *("$a", "-f $b", "! -e x", "a == b*", '"$a" != [c-d]', "x < y", "1 -lt $n", "( a || b )", "-z $(c d)"),
             *("$x =~ ^a(b|c d)+$", "$x =~ [[:space:]]", '$x =~ "a b"', "a =~ $re", "-v a[1]"),
         )
-        joint = self._any(" && ", " || ", " &&\n", "\n|| ")
+        joint = self._any(" && ", " || ", " &&\n", " ||\n")
         return "[[ " + joint.join(self._random.choice(tests) for _ in range(self._random.randint(1, 3))) + " ]]"
