@@ -48,7 +48,7 @@ check: venv ## lint, format, types, import directions, requirement marks
 
 .PHONY: bench
 bench: venv ## measure; keeps the table in bench/RESULTS.md
-	$(BIN)/python -m bench.foundation $(ARGS)
+	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: requirements
 requirements: venv ## each requirement with the tests that prove it
