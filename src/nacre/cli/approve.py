@@ -11,6 +11,7 @@ import os
 import select
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from nacre.cli.speak import put, say
 from nacre.verdict import Verdict
@@ -39,14 +40,16 @@ async def _ask(verdict: Verdict) -> bool:
     answer: asyncio.Future[bytes] = loop.create_future()
     stop, stopped = os.pipe()
 
+    def tell(line: bytes) -> None:
+        if not answer.done():
+            answer.set_result(line)
+
     def hear() -> None:
         line = _line(terminal, until=stop)
         os.close(terminal)
         os.close(stop)
-        try:
-            loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(line))
-        except RuntimeError:
-            pass  # the loop is gone, and with it whoever asked
+        with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+            loop.call_soon_threadsafe(tell, line)
 
     threading.Thread(target=hear, name="nacre-approve", daemon=True).start()
     try:

@@ -26,6 +26,7 @@ MOST_LINES = 5
 """Of one finding."""
 
 _COLOURS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.REFUSE: "31"}
+_UNNAMED = "a command's name"
 _MARKS = {Decision.ALLOW: "~", Decision.ASK: "~", Decision.REFUSE: "^"}
 
 
@@ -45,7 +46,7 @@ def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool)
         yield "syntax: bash would stumble over this text, after having run what stands before"
     if script.closed:
         yield f"unread: {script.closed}"
-    yield "unknown: " + (", ".join(safe(what) for what in verdict.unknown) or "nothing")
+    yield "unknown: " + (", ".join(_UNNAMED if what == "…" else safe(what) for what in verdict.unknown) or "nothing")
     yield "plain: " + ("yes, provably harmless" if verdict.plain else "no, not provably harmless")
 
 

@@ -71,7 +71,7 @@ def tree(script: Script, verdict: Verdict) -> list[Branch]:
 
 
 def _place(finding: Finding, script: Script, branches: dict[int, Branch]) -> Branch | None:
-    """The command that a finding is about. Commands of a text that is built at run time share a place: then by words."""
+    """The command that a finding is about. Those of a text that is built at run time share a place: then by words."""
     near = [
         command
         for command in script.commands

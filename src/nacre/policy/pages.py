@@ -13,17 +13,15 @@ SECTIONS = ("Why", "Instead", "Misses")
 class Page:
     """One rule, for a reader."""
 
-    __slots__ = ("commands", "decision", "floor", "hits", "id", "passes", "reason", "sections", "title")
+    __slots__ = ("decision", "floor", "hits", "id", "passes", "sections", "title")
 
     def __init__(self, module: str) -> None:
         rule = rules.load(module)
         self.id: str = rule.id
         self.decision: Decision = rule.decision
         self.floor: bool = rule.floor
-        self.commands: tuple[str, ...] = rule.commands
-        self.reason: str = rule.reason
-        self.hits: tuple[str, ...] = rule.hits
-        self.passes: tuple[str, ...] = rule.passes
+        self.hits: list[str] = [_readable(example) for example in rule.hits]
+        self.passes: list[str] = [_readable(example) for example in rule.passes]
         text = import_module(f"{rules.__name__}.{module}").__doc__ or ""
         first, _, rest = text.strip().partition("\n")
         self.title: str = first.removeprefix(f"{rule.id}:").strip()
@@ -38,8 +36,8 @@ class Page:
             "floor": self.floor,
             "title": self.title,
             **{name.lower(): " ".join(self.sections.get(name, ())) for name in SECTIONS},
-            "stops": list(self.hits),
-            "passes": list(self.passes),
+            "stops": self.hits,
+            "passes": self.passes,
         }
 
 
@@ -59,3 +57,11 @@ def _sections(text: str) -> dict[str, list[str]]:
         elif name and line.strip():
             found[name].append(line.strip())
     return found
+
+
+def _readable(example: str) -> str:
+    """What nobody would see is written as an escape."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode("ascii")
+        for letter in example
+    )
