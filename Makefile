@@ -54,6 +54,10 @@ bench: venv ## measure; keeps the table in bench/RESULTS.md
 requirements: venv ## each requirement with the tests that prove it
 	$(BIN)/python scripts/requirements.py $(ARGS)
 
+.PHONY: rules
+rules: venv ## write docs/rules anew from the rules
+	$(BIN)/python scripts/rule_pages.py
+
 .PHONY: constraints
 constraints: ## pin the newest development dependencies anew (needs uv)
 	scripts/constraints.sh $(UV)

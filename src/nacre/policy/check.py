@@ -30,8 +30,8 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
     seen = set()
     for rule in rules_for(SCRIPT):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
-            start, end, hit = found
-            if finding := _finding(rule, hit, start, end, shown(script.text[start:end]), (), policy):
+            start, end, said = found
+            if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
                 yield finding
     everywhere = rules_for(EVERY)
     for command in script.commands:
@@ -39,13 +39,14 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
             continue
         for rule in _about(command, everywhere, policy):
             met = None if rule.finds is None else rule.finds(command, around)
-            if met is None or (rule.id, command.start, command.end, met.words) in seen:
+            if met is None or (not rule.floor and _exempted(rule, command, around, policy)):
                 continue
-            seen.add((rule.id, command.start, command.end, met.words))
-            if not rule.floor and _exempted(rule, command, around, policy):
+            # by its words too: one place in a loop is several commands, and not all of them may be exempted
+            words = met.words or _words(command)
+            if (rule.id, command.start, command.end, words) in seen:
                 continue
-            finding = _finding(rule, met, command.start, command.end, _words(command), command.via, policy)
-            if finding is not None:
+            seen.add((rule.id, command.start, command.end, words))
+            if finding := _finding(rule, met, command.start, command.end, words, command.via, policy):
                 yield finding
 
 
