@@ -7,6 +7,7 @@ what is known only by where it comes from, and for globs: a quoted `*` is a char
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 UNKNOWN = "\ufdd0"
 """Any text, perhaps none: `$X`."""
@@ -97,7 +98,7 @@ def pattern(text: str) -> str:
             out.append(".")
         elif character == BRACKET and (end := text.find("]", position + 1)) > 0:
             inside = text[position:end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
+            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside).replace("&&", "&").replace("||", "|") + "]")
             position = end + 1
         elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED):
             out.append(".*")
@@ -107,9 +108,24 @@ def pattern(text: str) -> str:
 
 
 def could_be(text: str, name: str) -> bool:
-    """Whether a command word, possibly a glob such as `/bin/r?`, may name this."""
+    """Whether a command word, possibly a glob such as `/bin/r?`, may name this. A bare `*` names nothing in particular."""
     if plain(text):
         return text == name
-    if not has_glob(text) or not whole(text):
+    if not has_glob(text) or not whole(text) or (STAR in text and not re.search(r"\w", text)):
         return False
-    return re.fullmatch(pattern(text), name, re.DOTALL) is not None
+    return _compiled(text).fullmatch(name) is not None
+
+
+@lru_cache(256)
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(pattern(text), re.DOTALL)
+
+
+LONGEST = 100_000
+
+
+def bounded(text: str) -> str:
+    """Of a text too long to follow, only where it comes from."""
+    if len(text) <= LONGEST:
+        return text
+    return DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else UNKNOWN
