@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from nacre import Decision, Verdict
+from nacre import Decision, Policy, Verdict
 from nacre.policy.check import judge
+from nacre.policy.policy import DEFAULT
 from nacre.policy.rule import Around
 from nacre.shell import read
 
@@ -22,9 +23,9 @@ def entries(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (CORPUS / name).read_text().splitlines()]
 
 
-def verdict(command: str, cwd: str = PROJECT) -> Verdict:
+def verdict(command: str, cwd: str = PROJECT, policy: Policy = DEFAULT) -> Verdict:
     around = Around(cwd, HOME, mounts=("/", "/proc", "/data"), runtimes=("python3", "python"))
-    return judge(read(command, cwd=cwd, home=HOME), around)
+    return judge(read(command, cwd=cwd, home=HOME), around, policy)
 
 
 COMMANDS = entries("commands.jsonl")

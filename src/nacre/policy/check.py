@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nacre.policy.plain import is_plain
 from nacre.policy.policy import DEFAULT, Exemption, Policy
-from nacre.policy.rule import EVERY, WRITES, Around, Hit, Rule
+from nacre.policy.rule import CODE, EVERY, WRITES, Around, Hit, Rule
 from nacre.policy.rules import SCRIPT, every_rule, rules_for
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
@@ -50,21 +50,23 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
                 yield finding
 
 
-def _about(command: Command, everywhere: list[Rule], policy: Policy) -> list[Rule]:
+def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
+    rules = rules_for(command.name) + everywhere
     if has_glob(command.name):
-        rules = [rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands)]
-    else:
-        rules = rules_for(command.name)
-    rules = rules + everywhere
+        rules += tuple(rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands))
+    if command.script is not None:
+        rules += rules_for(CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
-        rules += [rule for rule in rules_for(WRITES) if rule not in rules]
-    return rules + [rule for rule in policy.own if rule.commands in ((), (EVERY,)) or command.name in rule.commands]
+        rules += tuple(rule for rule in rules_for(WRITES) if rule not in rules)
+    if policy.own:
+        rules += tuple(each for each in policy.own if each.commands in ((), (EVERY,)) or command.name in each.commands)
+    return rules
 
 
 def _finding(
     rule: Rule, hit: Hit, start: int, end: int, words: str, via: tuple[str, ...], policy: Policy
 ) -> Finding | None:
-    decision = rule.decision
+    decision = Decision.ALLOW if rule.optional else rule.decision
     if not rule.floor:
         decision = policy.decisions.get(rule.id, policy.decisions.get("*", decision))
     if decision is Decision.ALLOW:

@@ -13,6 +13,8 @@ EVERY = "*"
 """In `Rule.commands`: every command."""
 WRITES = ">"
 """In `Rule.commands`: every command with a redirection that writes."""
+CODE = "code"
+"""In `Rule.commands`: every command that executes a text (`Command.script`): shells, interpreters, eval."""
 
 
 class Around:
@@ -59,5 +61,7 @@ class Rule:
     """For rules about a text as a whole."""
     floor: bool = False
     """No exception lifts it."""
+    optional: bool = False
+    """Off unless a policy names it."""
     hits: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()

@@ -323,7 +323,10 @@ class Walker:
             argv: list[str] = []
             for word in node.words:
                 if isinstance(word, Word):
-                    argv += expander.fields(word)
+                    if word.fixed is not None:
+                        argv.append(word.fixed)
+                    else:
+                        argv += expander.fields(word)
                 else:
                     if argv and "A" in "".join(each for each in argv[1:] if each[:1] == "-"):
                         state.maps |= {word.name}
