@@ -38,6 +38,6 @@ def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
     calls = re.findall(r"^\$ (nacre (?:check|explain) .*)\n((?:(?!\$ ).*\n)+)", shown, re.MULTILINE)
     assert len(calls) == 2
     for command, answer in calls:
-        line = command.replace("nacre ", f"{sys.executable} -m nacre ", 1)
-        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+        words = ["bash", "-c", command.replace("nacre ", f"{sys.executable} -m nacre ", 1)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
         assert done.stdout == answer
