@@ -100,6 +100,12 @@ def said(command: str) -> list[str]:
     return [f"{finding.what}.", f"Instead: {finding.instead}"]
 
 
+def test_of_very_many_findings_the_first_are_drawn_and_the_rest_counted() -> None:
+    lines = drawn("\n".join(f"git push -f origin b{number}" for number in range(2000)))
+    assert lines.count("refuse git-push-force") == 50
+    assert "… and 1,950 more: --json has them all" in lines
+
+
 def test_a_place_of_several_lines_is_underlined_on_each() -> None:
     lines = drawn("rm \\\n  -rf /")
     assert lines[3:7] == ["   1 │ rm \\", "     │ ^^^^", "   2 │   -rf /", "     │ ^^^^^^^"]

@@ -16,6 +16,8 @@ from contextlib import suppress
 from nacre.cli.speak import put, say
 from nacre.verdict import Verdict
 
+_MOST = 10
+"""Findings that a question lists."""
 _YES = (b"y", b"yes")
 
 
@@ -31,8 +33,10 @@ async def _ask(verdict: Verdict) -> bool:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError:
         return False  # the terminal is not ours: nobody can answer
-    for finding in verdict.findings:
+    for finding in verdict.findings[:_MOST]:
         say(f"{finding.rule}: {finding.message}")
+    if (more := len(verdict.findings) - _MOST) > 0:
+        say(f"… and {more:,} more; `nacre explain` shows them")
     if not verdict.findings:
         say(verdict.reason)
     put("Run it? [y/N] ", to=2)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 MOST_BRANCHES = 200
+MOST_FINDINGS = 50
 MOST_LINES = 5
 """Of one finding."""
 
@@ -33,13 +34,15 @@ _MARKS = {Decision.ALLOW: "~", Decision.ASK: "~", Decision.REFUSE: "^"}
 def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool) -> Iterator[str]:
     paint = Paint(colour)
     yield from _tree(roots, paint)
-    for finding in verdict.findings:
+    for finding in verdict.findings[:MOST_FINDINGS]:
         yield ""
         yield f"{paint(finding.decision)} {paint.bold(finding.rule)}"
         yield from _excerpt(script.text, finding, paint)
         yield f"  {safe(_one_line(finding.what))}."
         yield f"  Instead: {safe(_one_line(finding.instead))}"
     yield ""
+    if (more := len(verdict.findings) - MOST_FINDINGS) > 0:
+        yield f"… and {more:,} more: --json has them all"
     if not verdict.findings:
         yield paint(verdict.decision) + (f": {verdict.reason}" if verdict.reason else ": no rule stops it")
     if script.broken:

@@ -64,23 +64,21 @@ def tree(script: Script, verdict: Verdict) -> list[Branch]:
 
     for command in script.commands:
         branch(command)
+    places: dict[tuple[object, ...], list[Command]] = {}
+    for command in script.commands if verdict.findings else ():
+        places.setdefault((command.start, command.end, command.via), []).append(command)
     for finding in verdict.findings:
-        if found := _place(finding, script, branches):
-            found.findings.append(finding)
+        if found := _about(finding, places.get((finding.start, finding.end, finding.via), [])):
+            branches[id(found)].findings.append(finding)
     return [root for root in roots if _says_something(root)]
 
 
-def _place(finding: Finding, script: Script, branches: dict[int, Branch]) -> Branch | None:
+def _about(finding: Finding, near: list[Command]) -> Command | None:
     """The command that a finding is about. Those of a text that is built at run time share a place: then by words."""
-    near = [
-        command
-        for command in script.commands
-        if (command.start, command.end, command.via) == (finding.start, finding.end, finding.via)
-    ]
     for command in near:
         if finding.words.rstrip("…").startswith(command.words[:40]) or command.words.startswith(finding.words[:40]):
-            return branches[id(command)]
-    return branches[id(near[0])] if near else None
+            return command
+    return near[0] if near else None
 
 
 def _says_something(branch: Branch) -> bool:

@@ -26,6 +26,9 @@ STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
 _HOLES = re.compile(f"[{UNKNOWN}-{SELF}]")
 _GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
+_SET = re.compile(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
+"""What follows the bracket that opens a set of characters; the first character of it may be `]`."""
+_FOREIGN = re.compile("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
 _TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
 _TO_PAPER = str.maketrans(
@@ -44,8 +47,8 @@ _TO_PAPER = str.maketrans(
 
 
 def clean(text: str) -> str:
-    """A text from outside, without our marks."""
-    return _MARKS.sub("\ufffd", text)
+    """A text from outside, without our marks, and without what no bytes can stand for."""
+    return _FOREIGN.sub("\ufffd", text)
 
 
 def whole(text: str) -> bool:
@@ -96,15 +99,29 @@ def pattern(text: str) -> str:
                 out.append(".*")
         elif character == QUESTION:
             out.append(".")
-        elif character == BRACKET and (end := text.find("]", position + 1)) > 0:
-            inside = text[position:end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside).replace("&&", "&").replace("||", "|") + "]")
-            position = end + 1
+        elif character == BRACKET and (found := _SET.match(text, position)):
+            out.append(_set(found[1] != "", source(found[2])))
+            position = found.end()
         elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED):
             out.append(".*")
         else:
             out.append(re.escape(character))
     return "".join(out)
+
+
+def _set(negated: bool, inside: str) -> str:
+    """`[…]` of a glob. One that we do not take apart may be any character."""
+    if _HOLES.search(inside) or re.search(r"\[[:.=]", inside):
+        return "."
+    out = []
+    for low, high, single in re.findall(r"(.)-(.)|(.)", inside, re.DOTALL):
+        if single:
+            out.append(re.escape(single))
+        elif low <= high:
+            out.append(f"{re.escape(low)}-{re.escape(high)}")
+    if not out:  # `[z-a]`
+        return "." if negated else r"(?!)"
+    return f"[{'^' if negated else ''}{''.join(out)}]"
 
 
 def could_be(text: str, name: str) -> bool:
