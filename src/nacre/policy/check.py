@@ -12,7 +12,7 @@ from nacre.policy.rules import SCRIPT, every_rule, rules_for
 from nacre.verdict import Decision, Finding, Verdict
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import plain, shown
+from nacre.shell.text import could_be, plain, shown
 
 LONGEST_WORDS = 90
 """Characters of the command that a message shows."""
@@ -49,11 +49,12 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
 
 def _about(command: Command, everywhere: list[Rule], policy: Policy) -> list[Rule]:
     if command.name and not plain(command.name):
-        rules = [rule for rule in every_rule() if SCRIPT not in rule.commands]
+        rules = [rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands)]
+        rules += [rule for rule in everywhere if rule not in rules]
     else:
         rules = rules_for(command.name) + everywhere
-        if command.redirects and any(opened.writes for opened in command.redirects):
-            rules += [rule for rule in rules_for(WRITES) if rule not in rules]
+    if command.redirects and any(opened.writes for opened in command.redirects):
+        rules += [rule for rule in rules_for(WRITES) if rule not in rules]
     return rules + [rule for rule in policy.own if rule.commands in ((), (EVERY,)) or command.name in rule.commands]
 
 
