@@ -43,8 +43,8 @@ def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
     for index, word in enumerate(words):
         if word in ("-o", "-or", ","):
             since = index + 1
-        runs = word in ("-exec", "-execdir") and any(each.rsplit("/", 1)[-1] in _DELETES for each in words[index + 1 : index + 2])
-        if word == "-delete" or runs:
+        program = "".join(words[index + 1 : index + 2]).rsplit("/", 1)[-1]
+        if word == "-delete" or (word in ("-exec", "-execdir") and program in _DELETES):
             yield words[since:index]
 
 

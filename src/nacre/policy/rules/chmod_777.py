@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:

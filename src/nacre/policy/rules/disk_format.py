@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
 from nacre.shell.text import plain
+from nacre.verdict import Decision
 
-_TYPES = (
-    "ext2 ext3 ext4 xfs btrfs vfat fat msdos ntfs exfat f2fs jfs reiserfs minix bfs nilfs2 ocfs2 gfs2 udf zonefs hfsplus"
-).split()
+_TYPES = "ext2 ext3 ext4 xfs btrfs vfat fat msdos ntfs exfat f2fs jfs reiserfs minix nilfs2 ocfs2 gfs2 hfsplus".split()
 _MAKERS = (
     *("mkfs", *(f"mkfs.{each}" for each in _TYPES)),
     *("mke2fs", "mkswap", "mkdosfs", "mkntfs", "mkexfatfs", "newfs", "newfs_hfs", "newfs_apfs", "newfs_msdos"),
@@ -27,7 +25,7 @@ _READS = {
     "fdisk": ("-l", "--list", "-s", "--getsz", "-x", "--list-details"),
     "cfdisk": (),
     "gdisk": ("-l",),
-    "sfdisk": ("-l", "--list", "-d", "--dump", "-J", "--json", "-s", "--show-size", "-F", "--list-free", "-V", "--verify"),
+    "sfdisk": tuple("-l --list -d --dump -J --json -s --show-size -F --list-free -V --verify".split()),
     "sgdisk": ("-p", "--print", "-i", "--info", "-v", "--verify", "-O", "--print-mbr", "-b", "--backup"),
 }
 """Partitioners, and their options that only look."""
@@ -39,7 +37,7 @@ _ACTS = {
 }
 """Programs with subcommands."""
 _PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
-_VALUED = (*"-t -L -F -b -m -N -U -E -O -I -i -s -n -d -p -o -c".split(), "--type", "--label", "--uuid", "--offset")
+_VALUED = "-t -L -F -b -m -N -U -E -O -I -i -s -n -d -p -o -c --type --label --uuid --offset".split()
 
 
 def finds(command: Command, around: Around) -> Hit | None:

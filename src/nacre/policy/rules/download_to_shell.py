@@ -2,7 +2,7 @@
 
 Why      nobody has read what runs, the server may answer differently next time, and half an answer runs as well.
 Instead  `curl -fsSLo install.sh URL`, read it, then ask for it to be run.
-Misses   programs that fetch and run by themselves (`npx`, `pip install`, a Makefile); a file fetched in an earlier call.
+Misses   programs that fetch and run by themselves (`npx`, `pip install`); a file fetched in an earlier call.
 """
 
 from __future__ import annotations

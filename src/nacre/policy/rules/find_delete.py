@@ -1,7 +1,6 @@
 """find-delete: `find` deleting all it finds in the working directory, or by a pattern in the whole file system.
 
-Why      `find . -delete` is `rm -rf *` and `.git` with it; `-type f` alone is no choice, and tests behind `-delete` come
-         too late.
+Why      `find . -delete` takes `.git` with it; `-type f` alone is no choice, and tests behind `-delete` come too late.
 Instead  say which files, before `-delete`: `find . -name '*.pyc' -delete`.
 Misses   a choice that happens to fit everything (`-size +0`).
 """

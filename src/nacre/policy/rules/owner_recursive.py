@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.policy.writes import changes
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from nacre.policy.paths import lies_in
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.policy.writes import WRITERS, changes
 from nacre.shell.command import Command
 from nacre.shell.text import shown
+from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
