@@ -10,8 +10,8 @@ from functools import cache
 from nacre.policy.check import judge
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import Around
-from nacre.verdict import Verdict
 from nacre.shell import Script, read
+from nacre.verdict import Verdict
 
 
 def check(

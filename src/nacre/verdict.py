@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-
 NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
 

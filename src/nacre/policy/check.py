@@ -9,10 +9,10 @@ from nacre.policy.plain import is_plain
 from nacre.policy.policy import DEFAULT, Exemption, Policy
 from nacre.policy.rule import EVERY, WRITES, Around, Hit, Rule
 from nacre.policy.rules import SCRIPT, every_rule, rules_for
-from nacre.verdict import Decision, Finding, Verdict
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import could_be, plain, shown
+from nacre.verdict import Decision, Finding, Verdict
 
 LONGEST_WORDS = 90
 """Characters of the command that a message shows."""
@@ -101,7 +101,12 @@ def _exempted(rule: Rule, command: Command, around: Around, policy: Policy) -> b
         home=command.home,
     )
     rest.redirects = tuple(each for each in command.redirects if not _covers(places, each.target, command))
-    rest.stdin, rest.script, rest.assigned, rest.parent = command.stdin, command.script, command.assigned, command.parent
+    rest.stdin, rest.script, rest.assigned, rest.parent = (
+        command.stdin,
+        command.script,
+        command.assigned,
+        command.parent,
+    )
     return rule.finds(rest, around) is None
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from nacre.errors import NacreError
 from nacre.policy.rule import Around, Finds, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell import Command, read
 from nacre.shell.text import shown
+from nacre.verdict import Decision
 
 
 class InvalidRule(NacreError):

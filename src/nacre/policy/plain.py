@@ -20,11 +20,13 @@ _SED_SCRIPT = re.compile(
     r"(?:\s*;\s*(?:\d+|\$)?[pdq=])*"
 )
 _FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fprint|fls|files0-from)")
-_GIT_READS = frozenset("status rev-parse ls-files describe shortlog log branch tag remote".split())
+_GIT_READS = frozenset(["status", "rev-parse", "ls-files", "describe", "shortlog", "log", "branch", "tag", "remote"])
 _GIT_LISTS = {
-    "branch": frozenset("-a -r -v -vv --list --all --remotes --show-current --merged --no-merged".split()),
-    "tag": frozenset("-l --list -n".split()),
-    "remote": frozenset("-v --verbose show".split()),
+    "branch": frozenset(
+        ["-a", "-r", "-v", "-vv", "--list", "--all", "--remotes", "--show-current", "--merged", "--no-merged"]
+    ),
+    "tag": frozenset(["-l", "--list", "-n"]),
+    "remote": frozenset(["-v", "--verbose", "show"]),
 }
 _GIT_LOG = re.compile(
     r"-n|-\d+|--oneline|--graph|--all|--decorate(?:=\w+)?|--max-count=\d+|--(?:author|since|until|after|before|grep)=[^\0]*|"
@@ -149,10 +151,78 @@ _GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
 }
 
 COMMANDS = frozenset(
-    "ls cat echo printf pwd cd head tail wc nl tac rev cut tr sort uniq comm join paste column fold grep egrep fgrep rg "
-    "find sed git diff cmp file stat du df tree basename dirname realpath readlink which type command whoami id groups "
-    "uname hostname date uptime nproc free ps env printenv true false test [ seq sleep md5sum sha1sum sha256sum cksum "
-    "base64 xxd od hexdump strings jq".split()
+    [
+        "ls",
+        "cat",
+        "echo",
+        "printf",
+        "pwd",
+        "cd",
+        "head",
+        "tail",
+        "wc",
+        "nl",
+        "tac",
+        "rev",
+        "cut",
+        "tr",
+        "sort",
+        "uniq",
+        "comm",
+        "join",
+        "paste",
+        "column",
+        "fold",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "find",
+        "sed",
+        "git",
+        "diff",
+        "cmp",
+        "file",
+        "stat",
+        "du",
+        "df",
+        "tree",
+        "basename",
+        "dirname",
+        "realpath",
+        "readlink",
+        "which",
+        "type",
+        "command",
+        "whoami",
+        "id",
+        "groups",
+        "uname",
+        "hostname",
+        "date",
+        "uptime",
+        "nproc",
+        "free",
+        "ps",
+        "env",
+        "printenv",
+        "true",
+        "false",
+        "test",
+        "[",
+        "seq",
+        "sleep",
+        "md5sum",
+        "sha1sum",
+        "sha256sum",
+        "cksum",
+        "base64",
+        "xxd",
+        "od",
+        "hexdump",
+        "strings",
+        "jq",
+    ]
 )
 
 GIT_ENVIRONMENT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false"}

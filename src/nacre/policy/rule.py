@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nacre.verdict import Decision
 from nacre.shell.command import Command, Script
+from nacre.verdict import Decision
 
 EVERY = "*"
 """In `Rule.commands`: every command."""

@@ -25,9 +25,7 @@ _FOLLOWERS = {
 _ASSUMED = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash", "TERM": "dumb"}
 
 
-def read(
-    text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None, stdin: str | None = None
-) -> Script:
+def read(text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None, stdin: str | None = None) -> Script:
     """Everything that `text` would run. Values in `env` are known words; some of them are code."""
     script = Script(clean(text))
     variables: dict[str, list[Value]] = {name: [value] for name, value in _ASSUMED.items()}

@@ -123,4 +123,3 @@ class Script:
         """The environment it is given, or its input, runs code of its own."""
         self.unknown: dict[str, None] = {}
         """What only running it would tell: names of variables, substitutions."""
-

@@ -21,7 +21,9 @@ _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _INDEX = re.compile(r"-?\d+")
 _OFFSET = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?$")
-_NUMBERS = frozenset(("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION"))
+_NUMBERS = frozenset(
+    ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
+)
 
 
 class Runs(Protocol):

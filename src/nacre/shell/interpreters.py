@@ -18,7 +18,13 @@ _SHELL_CALLS = re.compile(
 )
 _LIST_CALLS = re.compile(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
-    r"execFile|system|exec)\s*\(\s*(\[[^\]]*\]|" + _STRING + r"\s*,\s*\[[^\]]*\]|" + _STRING + r"(?:\s*,\s*" + _STRING + r")+)"
+    r"execFile|system|exec)\s*\(\s*(\[[^\]]*\]|"
+    + _STRING
+    + r"\s*,\s*\[[^\]]*\]|"
+    + _STRING
+    + r"(?:\s*,\s*"
+    + _STRING
+    + r")+)"
 )
 _DELETES = re.compile(
     r"\b(?:shutil\.rmtree|rmtree|rmSync|rmdirSync|fs\.rm|fs\.rmdir|rm_rf|rm_r|remove_dir_all|remove_tree|remove_entry_secure)"
@@ -33,7 +39,9 @@ _ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
 _STARTS = re.compile(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
 _INPUT = re.compile(r"system\s*\(\s*\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
 _PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s*\(?\s*" + _STRING)
-_HOME = re.compile(r"""os\.environ\[['"]HOME['"]\]|os\.path\.expanduser\(['"]~['"]\)|Path\.home\(\)|process\.env\.HOME|os\.homedir\(\)|ENV\[['"]HOME['"]\]|\$ENV\{['"]?HOME['"]?\}|os\.getenv\(['"]HOME['"]\)""")
+_HOME = re.compile(
+    r"""os\.environ\[['"]HOME['"]\]|os\.path\.expanduser\(['"]~['"]\)|Path\.home\(\)|process\.env\.HOME|os\.homedir\(\)|ENV\[['"]HOME['"]\]|\$ENV\{['"]?HOME['"]?\}|os\.getenv\(['"]HOME['"]\)"""
+)
 
 
 def commands_in(code: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:

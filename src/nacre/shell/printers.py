@@ -16,10 +16,66 @@ _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _SAME = frozenset(
-    "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column iconv strings "
-    "dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd zstdcat lz4 ".split()
+    [
+        "head",
+        "tail",
+        "sed",
+        "gsed",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "sort",
+        "uniq",
+        "tac",
+        "nl",
+        "cut",
+        "awk-free",
+        "fold",
+        "fmt",
+        "expand",
+        "unexpand",
+        "column",
+        "iconv",
+        "strings",
+        "dos2unix",
+        "pv",
+        "sponge",
+        "envsubst",
+        "jq",
+        "yq",
+        "zcat",
+        "gunzip",
+        "gzip",
+        "bunzip2",
+        "bzcat",
+        "xz",
+        "xzcat",
+        "unxz",
+        "zstd",
+        "zstdcat",
+        "lz4",
+    ]
 )
-_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type ls".split())
+_SOMETHING = frozenset(
+    [
+        "mktemp",
+        "date",
+        "whoami",
+        "hostname",
+        "uname",
+        "nproc",
+        "seq",
+        "wc",
+        "id",
+        "tty",
+        "arch",
+        "logname",
+        "which",
+        "type",
+        "ls",
+    ]
+)
 
 
 def _echo(walker: Walker, command: Command, state: State) -> str:
@@ -148,7 +204,9 @@ def _last(command: Command, shape: Shape, *names: str) -> str | None:
 
 
 def _basename(words: list[str]) -> str:
-    return next((word.split("?")[0].rstrip("/").rsplit("/", 1)[-1] for word in words if "/" in word or "." in word), SOME)
+    return next(
+        (word.split("?")[0].rstrip("/").rsplit("/", 1)[-1] for word in words if "/" in word or "." in word), SOME
+    )
 
 
 def _fetched(output: str | None, state: State) -> str:

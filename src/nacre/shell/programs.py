@@ -16,10 +16,26 @@ _GIT_SETTING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GIT_COMMANDS = frozenset(
-    "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter --tag-name-filter "
-    "--upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
+    [
+        "--exec",
+        "-x",
+        "--tree-filter",
+        "--index-filter",
+        "--msg-filter",
+        "--env-filter",
+        "--parent-filter",
+        "--commit-filter",
+        "--tag-name-filter",
+        "--upload-pack",
+        "--receive-pack",
+        "--extcmd",
+        "--setup",
+        "--subdirectory-filter",
+    ]
 )
-_TAR = re.compile(r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL)
+_TAR = re.compile(
+    r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL
+)
 _SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
 _SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
 _SED_REPLACES = re.compile(r"s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gpiIm0-9]*e", re.DOTALL)
@@ -98,7 +114,9 @@ def _sed(walker: Walker, command: Command, state: State) -> str:
 
 
 def _make(walker: Walker, command: Command, state: State) -> str:
-    name = next((after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-f"), "Makefile")
+    name = next(
+        (after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-f"), "Makefile"
+    )
     text = command.stdin if name == "-" else state.written.get(state.path(name))
     if command.has("-n", "--dry-run", "--just-print"):
         return UNKNOWN

@@ -28,7 +28,17 @@ _MARKS = re.compile("[\ufdd0-\ufdef]")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
 _TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
 _TO_PAPER = str.maketrans(
-    {STAR: "*", QUESTION: "?", BRACKET: "[", UNKNOWN: "…", SOME: "…", DOWNLOADED: "…", DECODED: "…", PARENT: "$PPID", SELF: "$$"}
+    {
+        STAR: "*",
+        QUESTION: "?",
+        BRACKET: "[",
+        UNKNOWN: "…",
+        SOME: "…",
+        DOWNLOADED: "…",
+        DECODED: "…",
+        PARENT: "$PPID",
+        SELF: "$$",
+    }
 )
 
 

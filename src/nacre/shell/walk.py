@@ -315,9 +315,7 @@ class Walker:
             return assignment.name
         return f"{assignment.name}{'+' if assignment.append else ''}={value}"
 
-    def _prepared(
-        self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None
-    ) -> str:
+    def _prepared(self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None) -> str:
         assigned: dict[str, str] = {}
         for assignment in node.assignments:
             value = assigned_value(assignment, expander)

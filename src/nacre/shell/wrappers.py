@@ -35,7 +35,9 @@ _SIMPLE = {
     "unshare": Shape("RwSG", "root wd setuid setgid"),
     "nsenter": Shape("tSGrw", "target setuid setgid"),
     "prlimit": Shape("p", "pid"),
-    "systemd-run": Shape("pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True),
+    "systemd-run": Shape(
+        "pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True
+    ),
     "systemd-inhibit": Shape("", "what who why mode"),
     "gosu": Shape(operands=1),
     "su-exec": Shape(operands=1),
@@ -75,12 +77,44 @@ _SIMPLE = {
 }
 _ENV = Shape("uCS", "unset chdir split-string", assignments=True)
 _XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
-_PARALLEL = Shape("jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout")
+_PARALLEL = Shape(
+    "jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout"
+)
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
 _WATCH = Shape("ndc", "interval")
 _FILTERS = frozenset(
-    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer "
-    "-size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser -nogroup -fstype".split()
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-newer",
+        "-anewer",
+        "-cnewer",
+        "-size",
+        "-empty",
+        "-user",
+        "-group",
+        "-uid",
+        "-gid",
+        "-perm",
+        "-links",
+        "-inum",
+        "-samefile",
+        "-lname",
+        "-nouser",
+        "-nogroup",
+        "-fstype",
+    ]
 )
 _RUNNERS = {  # program: subcommands after which a command follows
     "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),
@@ -177,7 +211,10 @@ def _parallel(walker: Walker, command: Command, state: State) -> str:
 
 def _find(walker: Walker, command: Command, state: State) -> str:
     words = command.args
-    index = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")), len(words))
+    index = next(
+        (i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")),
+        len(words),
+    )
     starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
     filtered = any(
         word in _FILTERS and not (following in ("*", STAR, ".*") and word.endswith(("name", "path", "regex")))

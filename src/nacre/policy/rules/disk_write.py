@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 
+from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.writes import WRITERS, Deed, changes
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import UNKNOWN, shown
+from nacre.shell.text import UNKNOWN
 from nacre.verdict import Decision
 
 _DISK = re.compile(
@@ -27,11 +28,11 @@ def finds(command: Command, around: Around) -> Hit | None:
     for deed, target in changes(command):
         path = absolute(target, command.cwd)
         if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
-            return Hit(reason=f"would overwrite the disk {shown(path)}")
+            return Hit(reason=f"would overwrite the disk {brief(path)}")
     if command.name in _ERASERS and _erases(command):
         for target in command.args:
             if _DISK.match(absolute(target, command.cwd)):
-                return Hit(reason=f"would erase the disk {shown(target)}")
+                return Hit(reason=f"would erase the disk {brief(target)}")
     return None
 
 
@@ -64,6 +65,7 @@ RULE = Rule(
         "tee /dev/sda < x.img",
         "mv x.img /dev/disk/by-id/usb-1",
         "shred -n 1 /dev/sda",
+        "ddrescue backup.img /dev/sda map",
         "blkdiscard -f /dev/nvme0n1",
         "badblocks -w /dev/sdb",
         "echo 1 > /dev/mem",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import EVERY, Around, Hit, Rule
 from nacre.shell import Command, Script
 from nacre.verdict import Decision
 
@@ -34,7 +34,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="starts copies of itself until the machine stops answering",
     instead="a loop with a fixed number of rounds, as in `for i in $(seq 4); do …; done`",
-    commands=("script", "perl", "python", "python2", "python3", "ruby", "php"),
+    commands=("script", EVERY),
     finds=finds,
     in_script=in_script,
     hits=(

@@ -1,0 +1,88 @@
+"""How kill, pkill and killall are called: with which signal, at whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nacre.policy.rules._options import Given, sort, tool
+from nacre.shell.command import Command
+
+_NUMBERS = {"1": "HUP", "9": "KILL", "10": "USR1", "12": "USR2", "15": "TERM", "17": "CHLD", "18": "CONT", "23": "URG"}
+_NAMES = frozenset(
+    ("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM")
+    + ("CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "SYS", "IOT")
+)
+HARMLESS = frozenset(("0", "EXIT", "CHLD", "CONT", "URG", "WINCH", "28"))
+"""Nobody dies of these."""
+_PKILL = (
+    "FGgPrstuUOq",
+    "signal= pidfile= pgroup= group= parent= runstates= session= terminal= euid= uid= older= queue= ns= nslist= cgroup= "
+    "exact full newest oldest inverse ignore-case count echo",
+)
+_KILLALL = (
+    "syonuZ",
+    "signal= younger-than= older-than= ns= user= context= exact ignore-case process-group interactive list quiet regexp "
+    "verbose wait",
+)
+_NARROW = ("-P", "--parent", "-g", "--pgroup", "-t", "--terminal", "-F", "--pidfile", "--ns", "--cgroup")
+
+
+def kill_call(command: Command) -> tuple[str, list[str]] | None:
+    """The signal that `kill` sends and to whom; None if it sends none."""
+    if not tool(command, "kill"):
+        return None
+    signal, args = "TERM", list(command.args)
+    while args and args[0].startswith("-"):
+        word = args.pop(0)
+        if word == "--":
+            break
+        if word in ("-s", "-n", "--signal") or word.startswith("--signal="):
+            signal = word.partition("=")[2] or (args.pop(0) if args else "")
+        elif word.startswith("--") or word in ("-l", "-L", "-p", "-V"):
+            return None
+        else:
+            signal = word[2:] if word[1] == "s" and _signal(word[2:]) in _NAMES else word[1:]
+        if args[:1] == ["--"]:
+            args.pop(0)
+        break
+    return _signal(signal), args
+
+
+@dataclass(frozen=True, slots=True)
+class ByName:
+    """A call of pkill or killall."""
+
+    name: str
+    signal: str
+    given: Given
+    narrow: bool
+    """It is limited to some processes by another way than their names."""
+
+    @property
+    def full(self) -> bool:
+        """The whole name must be the pattern."""
+        return self.given.on("-x", "--exact") if self.name == "pkill" else not self.given.on("-r", "--regexp")
+
+
+def by_name(command: Command) -> ByName | None:
+    """This call of pkill or killall, if somebody may die of it."""
+    name = tool(command, "pkill", "killall")
+    if not name or command.args[:1] in (("--help",), ("--version",), ("-l",), ("--list",)):
+        return None
+    signal, rest = "TERM", list(command.args)
+    for index, word in enumerate(rest):
+        if len(word) > 1 and word[0] == "-" and (word[1:].isdecimal() or _signal(word[1:]) in _NAMES):
+            signal = rest.pop(index)[1:]
+            break
+    given = sort(rest, *(_PKILL if name == "pkill" else _KILLALL))
+    for value in given.values("--signal", *(("-s",) if name == "killall" else ())):
+        signal = value
+    if _signal(signal) in HARMLESS or (name == "killall" and given.on("-i", "--interactive")):
+        return None
+    narrow = given.has(*_NARROW, *(("-s", "--session") if name == "pkill" else ()))
+    return ByName(name, _signal(signal), given, narrow and name == "pkill")
+
+
+def _signal(text: str) -> str:
+    name = text.upper().removeprefix("SIG")
+    return _NUMBERS.get(name, name)

@@ -1,0 +1,51 @@
+"""crontab-remove: deletes all of a user's cron jobs.
+
+Why      no copy is kept, and `-r` stands next to `-e` on the keyboard.
+Instead  save it (`crontab -l > crontab.bak`), then install an edited copy (`crontab file`).
+Misses   `crontab file` with a file that holds less than before; the files in /var/spool/cron themselves.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.verdict import Decision
+from nacre.shell.command import Command
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    if not tool(command, "crontab"):
+        return None
+    given = sort(command.args, "ucT")
+    emptied = given.operands == ["/dev/null"] or (given.operands == ["-"] and command.stdin == "")
+    return Hit(said(*command.argv)) if given.has("-r") or emptied else None
+
+
+RULE = Rule(
+    id="crontab-remove",
+    decision=Decision.ASK,
+    reason="would delete all cron jobs of this user; no copy is kept",
+    instead="edit a copy: `crontab -l > crontab.bak`, then `crontab` with the edited file",
+    commands=("crontab",),
+    finds=finds,
+    hits=(
+        "crontab -r",
+        "crontab -ri",
+        "crontab -u dev -r",
+        "crontab -udev -r",
+        "crontab -r -u root",
+        "crontab /dev/null",
+        "/usr/bin/crontab -r",
+        "sudo bash -c 'crontab -l > c.bak; crontab -r'",
+    ),
+    passes=(
+        "crontab -l",
+        "crontab -l -u robert",
+        "crontab -u r -l",
+        "crontab -e",
+        "crontab jobs.txt",
+        "crontab -",
+        "crontab -l | grep -v old | crontab -",
+        "grep -r crontab .",
+    ),
+)

@@ -1,0 +1,72 @@
+"""docker-prune: deletes all images, or all volumes, that no running container uses.
+
+Why      volumes hold data (databases) that exists nowhere else; images of stopped work must be built or pulled again.
+Instead  `docker image prune`, or remove by name.
+Misses   `docker volume rm $(docker volume ls -q)` and other lists made at run time; `docker compose down -v`.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.verdict import Decision
+from nacre.shell.command import Command
+
+_TAKES = ("cHl", "config= connection= context= host= log-level= url= root= runroot= tlscacert= tlscert= tlskey= filter=")
+_VOLUMES = "would delete every volume that no container uses, with the data in it"
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    if not tool(command, "docker", "podman", "nerdctl"):
+        return None
+    given = sort(command.args, *_TAKES)
+    if given.has("--help"):
+        return None
+    words = said(*command.argv)
+    match given.operands[:2]:
+        case ["volume", "prune"]:
+            return Hit(words, _VOLUMES)
+        case ["system", "prune"] if given.on("--volumes"):
+            return Hit(words, _VOLUMES)
+        case ["system", "prune"] if given.on("-a", "--all"):
+            return Hit(words)
+        case ["system", "reset"]:
+            return Hit(words, "would delete every container, image, network and volume")
+    return None
+
+
+RULE = Rule(
+    id="docker-prune",
+    decision=Decision.ASK,
+    reason="would delete every stopped container and every image that no container uses",
+    instead="remove by name what you mean: `docker rm`, `docker rmi`, `docker volume rm`",
+    commands=("docker", "podman", "nerdctl"),
+    finds=finds,
+    hits=(
+        "docker system prune -a",
+        "docker system prune -af",
+        "docker system prune --all --force",
+        "docker system prune -f --volumes",
+        "docker volume prune",
+        "docker --context prod system prune -fa",
+        "docker -H tcp://10.0.0.1 volume prune -f",
+        "podman system prune -a",
+        "podman system reset",
+        "yes | sudo docker system prune -a",
+        "bash -c 'docker volume prune --force'",
+    ),
+    passes=(
+        "docker system prune -f",
+        "docker system prune --all=false",
+        "docker image prune -a",
+        "docker container prune -f",
+        "docker builder prune -af",
+        "docker system df",
+        "docker volume ls",
+        "docker volume rm cache",
+        "docker rm -f web",
+        "docker compose down",
+        "docker system prune --help",
+        "echo docker system prune -a",
+    ),
+)

@@ -1,0 +1,71 @@
+"""kill-own-runtime: kills every process of a name that the agent itself may go by.
+
+Why      `pkill python` takes the agent's own interpreter with it, and every other one; so does `pkill bash` its shell.
+Instead  kill by process id, or by a pattern that only your process matches (`pkill -f 'python server.py'`).
+Misses   parts of a name (`pkill pyth`); names from elsewhere (`kill $(pidof python)`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules._signals import by_name
+from nacre.policy.verdict import Decision
+from nacre.shell.command import Command
+from nacre.shell.text import source
+
+_RUNTIMES = re.compile(
+    r"python(?:[23](?:\.[0-9]+)?)?|node(?:js)?|bun|deno|bash|sh|dash|zsh|fish|tmux|nacre|claude|codex|gemini|opencode"
+)
+_AROUND = re.compile(r"^[\^ ]*(?:/\S*/)?|(?:\.[*+])+$|[*+?$ ]+$|\\[b<>]")
+"""What a pattern may have around the name and still match all that go by it."""
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    call = by_name(command)
+    if call is None or call.narrow:
+        return None
+    for pattern in call.given.operands:
+        for each in source(pattern).strip("()").split("|"):
+            name = _AROUND.sub("", re.sub(r"\[(\w)\]", r"\1", each)).lower()
+            if name in around.runtimes or _RUNTIMES.fullmatch(name):
+                return Hit(said(*command.argv), f"would kill every {name} process, the agent's own among them")
+    return None
+
+
+RULE = Rule(
+    id="kill-own-runtime",
+    decision=Decision.REFUSE,
+    reason="would kill every process of that name, the agent's own among them",
+    instead="`kill` with the process id, or `pkill -f` with words only your process has (`pkill -f 'server.py'`)",
+    commands=("pkill", "killall"),
+    finds=finds,
+    hits=(
+        "pkill python",
+        "pkill -9 -f python3",
+        "pkill -x node",
+        "pkill --signal 9 '^python3.11$'",
+        "pkill -f 'python.*'",
+        "pkill -f 'node|bun'",
+        "killall -s KILL python3",
+        "killall -9 bash",
+        "killall -u dev node",
+        "sudo pkill -KILL tmux",
+        "bash -c 'sleep 1; pkill -f [p]ython'",
+    ),
+    passes=(
+        "pkill -f 'my app'",
+        "pkill -f 'node server.js'",
+        "pkill -f 'python manage.py runserver'",
+        "pkill -x myserver",
+        "pkill -P $$ python",
+        "killall -0 python3",
+        "killall -q my-server",
+        "pkill -HUP -x nginx",
+        "pgrep -fl python",
+        'pkill "$NAME"',
+        "pkill -f node_exporter",
+    ),
+)

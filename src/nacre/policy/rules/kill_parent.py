@@ -1,0 +1,52 @@
+"""kill-parent: a signal to whoever started this shell.
+
+Why      that is the agent, or what keeps its shell: nobody would be left to read the result.
+Instead  `exit`, which ends the shell itself.
+Misses   the number found another way (`ps -o ppid= -p $$`, `/proc/self/status`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules._signals import HARMLESS, kill_call
+from nacre.policy.verdict import Decision
+from nacre.shell.command import Command
+from nacre.shell.text import PARENT
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    sent = kill_call(command)
+    if sent is None or sent[0] in HARMLESS or not any(PARENT in word for word in sent[1]):
+        return None
+    return Hit(said(*command.argv))
+
+
+RULE = Rule(
+    id="kill-parent",
+    decision=Decision.REFUSE,
+    reason="would kill the process that runs this shell: the agent itself",
+    instead="`exit` to end the shell",
+    commands=("kill",),
+    finds=finds,
+    hits=(
+        "kill $PPID",
+        "kill -9 $PPID",
+        'kill -KILL "$PPID"',
+        "kill -s KILL ${PPID}",
+        "kill -9 123 $PPID",
+        "p=$PPID; kill -9 $p",
+        "kill -- -$PPID",
+        "bash -c 'kill -TERM $PPID'",
+    ),
+    passes=(
+        "kill $$",
+        "kill -0 $PPID",
+        "echo $PPID",
+        'ps -p "$PPID" -o comm=',
+        "kill 1234",
+        'kill "$pid"',
+        "kill -CONT $PPID",
+        "kill -l $PPID",
+    ),
+)
