@@ -36,8 +36,8 @@ class Place(NamedTuple):
 
 
 SYSTEM = frozenset((
-    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root", "run",
-    "sbin", "srv", "sys", "usr", "var", "tmp",
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root",
+    "run", "sbin", "srv", "sys", "usr", "var", "tmp",
     "Applications", "Library", "System", "Users", "Volumes", "private", "cores",
 ))  # fmt: skip
 _BELOW = frozenset((

@@ -13,7 +13,6 @@ from nacre.policy.rule import Around, Hit, Rule
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-
 _OPENS = re.compile(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
 """A part of a mode that lets others write."""
 

@@ -42,7 +42,7 @@ _ACTS = {
 }
 """Programs with subcommands."""
 _PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
-_VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c", "--label")
+_VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c")
 
 
 def finds(command: Command, around: Around) -> Hit | None:

@@ -40,7 +40,7 @@ def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
 
 def _joins(text: str, at: int) -> bool:
     """Between two emoji, or two letters of a script that is written with joiners."""
-    before = text[:at].rstrip("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")[-1:]
+    before = text[max(0, at - 4) : at].rstrip("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")[-1:]
     after = text[at + 1 : at + 2]
     if text[at] == "\u200d" and _emoji(before) and _emoji(after):
         return True
