@@ -11,7 +11,7 @@ from nacre.policy.rule import EVERY, WRITES, Around, Hit, Rule
 from nacre.policy.rules import SCRIPT, every_rule, rules_for
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import could_be, plain, shown
+from nacre.shell.text import could_be, has_glob, plain, shown
 from nacre.verdict import Decision, Finding, Verdict
 
 LONGEST_WORDS = 90
@@ -35,24 +35,26 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
                 yield finding
     everywhere = rules_for(EVERY)
     for command in script.commands:
+        if command.calls:
+            continue
         for rule in _about(command, everywhere, policy):
-            hit = None if rule.finds is None else rule.finds(command, around)
-            if hit is None or (rule.id, command.start, command.end, hit.words) in seen:
+            met = None if rule.finds is None else rule.finds(command, around)
+            if met is None or (rule.id, command.start, command.end, met.words) in seen:
                 continue
-            seen.add((rule.id, command.start, command.end, hit.words))
+            seen.add((rule.id, command.start, command.end, met.words))
             if not rule.floor and _exempted(rule, command, around, policy):
                 continue
-            finding = _finding(rule, hit, command.start, command.end, _words(command), command.via, policy)
+            finding = _finding(rule, met, command.start, command.end, _words(command), command.via, policy)
             if finding is not None:
                 yield finding
 
 
 def _about(command: Command, everywhere: list[Rule], policy: Policy) -> list[Rule]:
-    if command.name and not plain(command.name):
+    if has_glob(command.name):
         rules = [rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands)]
-        rules += [rule for rule in everywhere if rule not in rules]
     else:
-        rules = rules_for(command.name) + everywhere
+        rules = rules_for(command.name)
+    rules = rules + everywhere
     if command.redirects and any(opened.writes for opened in command.redirects):
         rules += [rule for rule in rules_for(WRITES) if rule not in rules]
     return rules + [rule for rule in policy.own if rule.commands in ((), (EVERY,)) or command.name in rule.commands]

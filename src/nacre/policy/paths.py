@@ -66,13 +66,16 @@ def precious(target: str, command: Command, around: Around) -> Place | None:
         return None
     stem, everything = _without_any(text)
     path = absolute(stem, command.cwd)
-    return (
+    place = (
         _here(stem, everything, path, command, around)
         or _system(path, everything, guessed, command, around)
         or _history(stem, path, guessed, around)
         or _mounted(path, around)
         or _own(path, around)
     )
+    if place is not None and guessed:
+        return Place(place.kind, f"{place.what}, if what is unknown here is empty")
+    return place
 
 
 def lies_in(target: str, directory: str, command: Command) -> bool:

@@ -17,6 +17,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*$", re.ASCII)
 
 
 def _cd(walker: Walker, command: Command, state: State) -> str:
+    state.settled = True
     operands = command.operands()
     if not operands:
         state.cwd = state.home if command.name == "cd" else SOME
@@ -72,9 +73,11 @@ def _set(walker: Walker, command: Command, state: State) -> str:
         state.arguments = words[words.index("--") + 1 :]
     elif words and words[0][:1] not in "-+":
         state.arguments = words
+    flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
+    state.strict = state.strict or "e" in flags or words[:2] == ["-o", "errexit"]
     if words[:2] == ["-o", "posix"]:
         state.expands_aliases = True
-    if any(word[:1] == "-" and word[:2] != "--" and "x" in word for word in words) or words[:2] == ["-o", "xtrace"]:
+    if "x" in flags or words[:2] == ["-o", "xtrace"]:
         for value in state.variables.get("PS4", ()):
             walker.reread(value if isinstance(value, str) else " ".join(value), state)
     return ""

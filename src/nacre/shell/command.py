@@ -26,7 +26,7 @@ class Opened:
 class Command:
     """One program, builtin or function that would run."""
 
-    __slots__ = ("argv", "assigned", "cwd", "end", "home", "name", "parent", "redirects", "script", "start", "stdin")
+    __slots__ = ("argv", "assigned", "calls", "cwd", "end", "home", "name", "parent", "redirects", "script", "settled", "start", "stdin")
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
         self.argv = argv
@@ -44,6 +44,10 @@ class Command:
         """The text that it would execute, if it is a shell or an interpreter."""
         self.parent: Command | None = None
         """The wrapper that runs it: `sudo`, `bash -c`."""
+        self.calls = False
+        """It is a function of the script's own, whatever else has that name."""
+        self.settled = True
+        """It surely runs in `cwd`: no `cd` that may have failed stands before it."""
 
     @property
     def words(self) -> str:

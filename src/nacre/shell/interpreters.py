@@ -18,7 +18,7 @@ _SHELL_CALLS = re.compile(
 )
 _LIST_CALLS = re.compile(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
-    r"execFile|system|exec)\s*\(\s*(\[[^\]]*\]|"
+    r"execFile|system|exec)\s*\(?\s*(\[[^\]]*\]|"
     + _STRING
     + r"\s*,\s*\[[^\]]*\]|"
     + _STRING

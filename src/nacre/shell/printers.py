@@ -231,7 +231,7 @@ def _copy(walker: Walker, command: Command, state: State) -> str:
 def _path(walker: Walker, command: Command, state: State) -> str:
     operands = command.operands("-s", "--relative-to")
     if not operands or not plain(operands[-1]):
-        return SOME
+        return SOME if command.name == "dirname" else UNKNOWN
     match command.name:
         case "dirname":
             return os.path.dirname(operands[-1].rstrip("/")) or ("/" if operands[-1].startswith("/") else ".")

@@ -29,12 +29,16 @@ class Alias:
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "maps", "references", "variables",
+        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "maps", "references", "settled", "strict", "variables",
         "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: dict[str, list[Value]]) -> None:
         self.cwd = cwd
+        self.settled = True
+        """The last `cd` has surely worked."""
+        self.strict = False
+        """`set -e`: what fails ends the script."""
         self.home = home
         self.variables = variables
         """Each with all the values it may have here."""
@@ -54,6 +58,7 @@ class State:
 
     def fork(self) -> State:
         copy = State(self.cwd, self.home, dict(self.variables))
+        copy.settled, copy.strict = self.settled, self.strict
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.arguments, copy.zero = self.arguments, self.zero
         copy.functions = dict(self.functions)

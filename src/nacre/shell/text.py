@@ -90,7 +90,8 @@ def pattern(text: str) -> str:
         character = text[position]
         position += 1
         if character == STAR:
-            out.append(".*")
+            if out[-1:] != [".*"]:  # several in a row would be tried in every combination
+                out.append(".*")
         elif character == QUESTION:
             out.append(".")
         elif character == BRACKET and (end := text.find("]", position + 1)) > 0:

@@ -15,6 +15,7 @@ from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.parse import expansion, parse
+from nacre.shell.spawns import Spawns
 from nacre.shell.state import MOST, Alias, State, Value
 from nacre.shell.syntax import (
     Assignment,
@@ -62,6 +63,7 @@ class Walker:
         self._aliases: list[str] = []
         self._called: set[int] = set()
         self._defined: dict[int, Function] = {}
+        self._spawns = Spawns()
 
     # Runs
 
@@ -98,6 +100,7 @@ class Walker:
         if not argv:
             return stdin or UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
+        command.settled = state.settled
         command.stdin = parent.stdin if stdin is None else stdin
         return self._deeper(parent, lambda: self._run(command, state))
 
@@ -166,9 +169,18 @@ class Walker:
         for function in list(self._defined.values()):
             if id(function) not in self._called:
                 self._call(function, state, None, None)
+        self.script.bombs += self._spawns.endless()
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
-        printed = [self._item(item, state, stdin) for item in block.items]
+        printed = []
+        before = state.cwd
+        for item in block.items:
+            if item.operator == ";":
+                state.settled = state.settled and (state.strict or state.cwd == before)
+                before = state.cwd
+            printed.append(self._item(item, state, stdin))
+            if item.operator == "||" and _leaves(item.node):
+                before = state.cwd
         return printed[0] if len(printed) == 1 else "".join(printed)
 
     def _item(self, item: Item, state: State, stdin: str | None) -> str:
@@ -273,8 +285,7 @@ class Walker:
         name = node.name.bare() or Expander(state, self).text(node.name)
         state.functions[name] = node
         self._defined[id(node)] = node
-        if _multiplies(node.body, name):
-            self.script.bombs.append(self._inside or (node.start, node.body.end))
+        self._spawns.add(name, node, self._inside or (node.start, node.body.end))
 
     def _call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
         self._called.add(id(function))
@@ -342,7 +353,9 @@ class Walker:
 
     def _command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
         start, end = self._inside or (node.start, node.end)
-        return Command(argv, start, end, cwd=state.cwd, home=state.home)
+        command = Command(argv, start, end, cwd=state.cwd, home=state.home)
+        command.settled = state.settled
+        return command
 
     def _emit(self, command: Command) -> None:
         command.parent = self._parent
@@ -373,6 +386,7 @@ class Walker:
     def _followed(self, command: Command, state: State) -> str:
         first = command.argv[0]
         if function := state.functions.get(first):
+            command.calls = True
             return self._call(function, state, command.stdin, list(command.args))
         if follower := self.followers.get(command.name):
             return follower(self, command, state)
@@ -419,6 +433,14 @@ class Walker:
         return tuple(opened), stdin
 
 
+def _leaves(node: Node) -> bool:
+    """`exit`, `return`, also at the end of a group: nothing after it runs."""
+    while isinstance(node, Group) and node.body.items:
+        node = node.body.items[-1].node
+    first = node.words[0] if isinstance(node, Simple) and node.words else None
+    return isinstance(first, Word) and first.bare() in ("exit", "return", "continue", "break")
+
+
 def _captured(text: str, regex: str) -> tuple[str, ...]:
     """What `=~` remembers; unknown where it is more than a simple match."""
     try:
@@ -437,24 +459,3 @@ def _kept(command: Command, printed: str, state: State) -> str:
             state.written[path] = before + printed
             printed = ""
     return printed
-
-
-def _multiplies(body: Node, name: str) -> bool:
-    """A function that starts itself in the background or on both sides of a pipe."""
-    waiting: list[tuple[Node, bool]] = [(body, False)]
-    while waiting:
-        node, apart = waiting.pop()
-        match node:
-            case Simple():
-                if apart and any(isinstance(word, Word) and word.bare() == name for word in node.words[:1]):
-                    return True
-            case Pipeline():
-                waiting += [(stage, True) for stage in node.stages]
-            case Group():
-                waiting += [(item.node, apart or item.background) for item in node.body.items]
-            case If():
-                for pair in node.branches:
-                    waiting += [(item.node, apart or item.background) for block in pair for item in block.items]
-            case Loop():
-                waiting += [(item.node, apart or item.background) for item in node.body.items]
-    return False

@@ -76,6 +76,7 @@ _SIMPLE = {
     "start-stop-daemon": Shape("xapugndkcNPI", "exec startas pidfile user group name chdir signal retry chuid"),
 }
 _ENV = Shape("uCS", "unset chdir split-string", assignments=True)
+_SPLIT = re.compile(r"(?:-[i0v]*S|--split-string=?)(.*)", re.DOTALL)
 _XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
 _PARALLEL = Shape(
     "jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout"
@@ -131,19 +132,12 @@ def _simple(walker: Walker, command: Command, state: State) -> str:
 
 
 def _env(walker: Walker, command: Command, state: State) -> str:
-    argv = tuple("-i" if word == "-" else word for word in command.argv)
-    text = _ENV.value(argv, "-S", "--split-string")
+    argv = _split_string(tuple("-i" if word == "-" else word for word in command.argv))
     rest = _ENV.command(argv)
-    if text is not None:
-        try:
-            words = shlex.split(source(text))
-        except ValueError:
-            return walker.read(command, text, state)
-        rest = _ENV.command(("env", *words, *rest))
     if not rest:
         return UNKNOWN
     inner = state.fork()
-    for word in command.args:
+    for word in argv[1 : len(argv) - len(rest)]:
         name, equals, value = word.partition("=")
         if not equals:
             continue
@@ -152,6 +146,17 @@ def _env(walker: Walker, command: Command, state: State) -> str:
         if runs_code(name):
             walker.given(name, value, inner, command)
     return walker.follow(command, rest, inner)
+
+
+def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """`env -S "a b" c` is `env a b c`."""
+    for index, word in enumerate(argv):
+        found = _SPLIT.fullmatch(word)
+        if found is None:
+            continue
+        text, after = (found[1], index + 1) if found[1] else ("".join(argv[index + 1 : index + 2]), index + 2)
+        return (*argv[:index], *_shell_words(source(text)), *argv[after:])
+    return argv
 
 
 def _lines(stdin: str | None) -> list[str]:

@@ -10,7 +10,83 @@ from nacre.policy.rule import Rule
 SCRIPT = "script"
 """Looks at the text as a whole."""
 
-LISTED: dict[str, tuple[str, ...]] = {}
+LISTED: dict[str, tuple[str, ...]] = {
+    module: tuple(names.split())
+    for module, names in {
+        "chmod_777": "chmod",
+        "cloud_delete": "aws gcloud az gsutil",
+        "crontab_remove": "crontab",
+        "database_drop": (
+            "mysql psql clickhouse-client cqlsh sqlcmd cockroach mariadb mysqlsh redis-cli valkey-cli keydb-cli "
+            "mongosh mongo dropdb mysqladmin mariadb-admin sqlite3 duckdb"
+        ),
+        "database_reset": (
+            "rails rake manage.py django-admin artisan mix prisma typeorm sequelize sequelize-cli supabase dotnet "
+            "python python3 php ruby"
+        ),
+        "decode_to_shell": "*",
+        "dev_tcp_shell": "script",
+        "disk_format": (
+            "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
+            "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.hfsplus "
+            "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos pvcreate pvremove "
+            "fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool diskutil nvme lvremove vgremove parted "
+            "wipefs format"
+        ),
+        "disk_write": (
+            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
+            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred "
+            "blkdiscard badblocks hdparm"
+        ),
+        "docker_prune": "docker podman nerdctl",
+        "download_to_shell": "*",
+        "find_delete": "find gfind",
+        "find_delete_root": "find gfind",
+        "firewall_flush": (
+            "iptables ip6tables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft ufw nft pfctl "
+            "systemctl service"
+        ),
+        "fork_bomb": "script *",
+        "gh_delete": "gh glab",
+        "git_add_blind": "git",
+        "git_branch_delete_force": "git",
+        "git_checkout_discard": "git",
+        "git_clean": "git",
+        "git_history_rewrite": "git git-filter-repo git-filter-branch bfg",
+        "git_push_delete": "git",
+        "git_push_force": "git",
+        "git_reset_hard": "git",
+        "git_restore_discard": "git",
+        "git_stash_drop": "git",
+        "hidden_characters": "script",
+        "history_erase": "history rm unlink shred truncate cp ln tee >",
+        "interpreter_destroys": "*",
+        "kill_everything": "kill pkill killall killall5",
+        "kill_own_runtime": "pkill killall",
+        "kill_parent": "kill",
+        "kubectl_delete_all": "kubectl oc k3s microk8s",
+        "move_to_null": "mv",
+        "netcat_shell": "script nc ncat netcat nc.traditional nc.openbsd socat",
+        "npm_unpublish": "npm pnpm",
+        "owner_recursive": "chmod chown chgrp",
+        "rm_precious": "rm",
+        "rm_root_or_home": "rm",
+        "shred_wipe": "shred srm wipe",
+        "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
+        "ssh_write": (
+            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
+            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+        ),
+        "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
+        "too_complex": "script",
+        "user_delete": "userdel deluser groupdel delgroup passwd dscl",
+        "write_etc": (
+            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
+            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+        ),
+    }.items()
+}
+"""Each with the commands it looks at: `*` is every one, `>` every one that writes to a file."""
 
 MODULES = tuple(LISTED)
 _BY_COMMAND: dict[str, list[str]] = {}

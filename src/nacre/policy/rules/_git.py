@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import source, whole
+from nacre.shell.text import STAR, source, whole
 
 _GLOBAL_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--exec-path")
 _PATHS = " pathspec-from-file= pathspec-file-nul quiet"
@@ -99,7 +99,7 @@ def _all_of_it(path: str, cwd: str) -> bool:
         return False
     parts = posixpath.normpath(source(path) or ".").split("/")
     if parts[0]:
-        return all(part in (".", "..", "*", "**") for part in parts)
+        return path == f".{STAR}" or all(part in (".", "..", "*", "**") for part in parts)  # bash before 5.2: `.` too
     while parts[-1] in ("*", "**"):
         parts.pop()
     place = "/".join(parts)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 
 _NUMBERS = {"1": "HUP", "9": "KILL", "10": "USR1", "12": "USR2", "15": "TERM", "17": "CHLD", "18": "CONT", "23": "URG"}
-_NAMES = frozenset(
-    ("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM")
-    + ("CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "SYS", "IOT")
+_NAMES = re.compile(
+    "HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|"
+    "VTALRM|PROF|WINCH|IO|SYS|PWR"
 )
 HARMLESS = frozenset(("0", "EXIT", "CHLD", "CONT", "URG", "WINCH", "28"))
 """Nobody dies of these."""
-_PKILL = (
-    "FGgPrstuUOq",
-    "signal= pidfile= pgroup= group= parent= runstates= session= terminal= euid= uid= older= queue= ns= nslist= cgroup= "
-    "exact full newest oldest inverse ignore-case count echo",
+_PKILL_LONG = (
+    "signal= pidfile= pgroup= group= parent= runstates= session= terminal= euid= uid= older= queue= ns= nslist= "
+    "cgroup= exact full newest oldest inverse"
 )
-_KILLALL = (
-    "syonuZ",
-    "signal= younger-than= older-than= ns= user= context= exact ignore-case process-group interactive list quiet regexp "
-    "verbose wait",
-)
+_KILLALL_LONG = "signal= younger-than= older-than= ns= user= context= exact interactive list quiet regexp wait"
 _NARROW = ("-P", "--parent", "-g", "--pgroup", "-t", "--terminal", "-F", "--pidfile", "--ns", "--cgroup")
 
 
@@ -41,7 +37,7 @@ def kill_call(command: Command) -> tuple[str, list[str]] | None:
         elif word.startswith("--") or word in ("-l", "-L", "-p", "-V"):
             return None
         else:
-            signal = word[2:] if word[1] == "s" and _signal(word[2:]) in _NAMES else word[1:]
+            signal = word[2:] if word[1] == "s" and _NAMES.fullmatch(_signal(word[2:])) else word[1:]
         if args[:1] == ["--"]:
             args.pop(0)
         break
@@ -71,10 +67,10 @@ def by_name(command: Command) -> ByName | None:
         return None
     signal, rest = "TERM", list(command.args)
     for index, word in enumerate(rest):
-        if len(word) > 1 and word[0] == "-" and (word[1:].isdecimal() or _signal(word[1:]) in _NAMES):
+        if len(word) > 1 and word[0] == "-" and (word[1:].isdecimal() or _NAMES.fullmatch(_signal(word[1:]))):
             signal = rest.pop(index)[1:]
             break
-    given = sort(rest, *(_PKILL if name == "pkill" else _KILLALL))
+    given = sort(rest, "FGgPrstuUOq", _PKILL_LONG) if name == "pkill" else sort(rest, "syonuZ", _KILLALL_LONG)
     for value in given.values("--signal", *(("-s",) if name == "killall" else ())):
         signal = value
     if _signal(signal) in HARMLESS or (name == "killall" and given.on("-i", "--interactive")):

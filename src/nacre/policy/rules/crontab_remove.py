@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 
 def finds(command: Command, _: Around) -> Hit | None:

@@ -28,11 +28,11 @@ def finds(command: Command, around: Around) -> Hit | None:
     for deed, target in changes(command):
         path = absolute(target, command.cwd)
         if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
-            return Hit(reason=f"would overwrite the disk {brief(path)}")
+            return Hit(reason=f"would overwrite the device {brief(path)}")
     if command.name in _ERASERS and _erases(command):
         for target in command.args:
             if _DISK.match(absolute(target, command.cwd)):
-                return Hit(reason=f"would erase the disk {brief(target)}")
+                return Hit(reason=f"would erase the device {brief(target)}")
     return None
 
 

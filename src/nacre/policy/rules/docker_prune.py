@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
-_TAKES = ("cHl", "config= connection= context= host= log-level= url= root= runroot= tlscacert= tlscert= tlskey= filter=")
+_VALUED = "config= connection= context= host= log-level= url= root= runroot= tlscacert= tlscert= tlskey= filter="
 _VOLUMES = "would delete every volume that no container uses, with the data in it"
 
 
 def finds(command: Command, _: Around) -> Hit | None:
     if not tool(command, "docker", "podman", "nerdctl"):
         return None
-    given = sort(command.args, *_TAKES)
+    given = sort(command.args, "cHl", _VALUED)
     if given.has("--help"):
         return None
     words = said(*command.argv)

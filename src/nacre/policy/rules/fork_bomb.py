@@ -21,8 +21,15 @@ _FORKS = re.compile(
 )
 
 
+_TIGHT = re.compile(r"([\w:.]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+"""Without the blanks that bash wants; other shells run it."""
+
+
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    return (*script.bombs[0], Hit()) if script.bombs else None
+    if script.bombs:
+        return (*script.bombs[0], Hit())
+    found = _TIGHT.search(script.text) if script.broken else None
+    return (*found.span(), Hit()) if found else None
 
 
 def finds(command: Command, around: Around) -> Hit | None:
@@ -39,6 +46,7 @@ RULE = Rule(
     in_script=in_script,
     hits=(
         ":(){ :|:& };:",
+        ":(){:|:&};:",
         "bomb() { bomb | bomb & }; bomb",
         "function f { f & f; }; f",
         "f() ( f | f & ); f",

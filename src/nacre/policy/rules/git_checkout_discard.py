@@ -10,8 +10,8 @@ from __future__ import annotations
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._git import everything, git_call
 from nacre.policy.rules._options import said
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 
 def finds(command: Command, _: Around) -> Hit | None:

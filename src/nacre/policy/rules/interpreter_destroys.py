@@ -52,10 +52,10 @@ def finds(command: Command, around: Around) -> Hit | None:
             path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
             place = precious(globbed(path), command, around)
             if place is not None and not _inside(found.start(), quoted):
-                return Hit(words=found[0], reason=f"would delete {place.what}")
+                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}")
     for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
         if (bare := pattern.search(code)) and not _inside(bare.start(), quoted):
-            return Hit(words=bare[0], reason=f"would delete {what}")
+            return Hit(words=bare[0] + "…)", reason=f"would delete {what}")
     return None
 
 

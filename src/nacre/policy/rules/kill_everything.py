@@ -2,7 +2,7 @@
 
 Why      the agent, its shell and whatever else the user runs die with the rest.
 Instead  kill by process id, or `pkill -x` with a program's full name.
-Misses   lists made at run time (`kill $(ps -e -o pid=)`); `fuser -k`; a user's slice (`systemctl stop user-1000.slice`).
+Misses   lists made at run time (`kill $(ps -e -o pid=)`); `fuser -k`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import re
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, tool
 from nacre.policy.rules._signals import HARMLESS, ByName, by_name, kill_call
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.shell.text import plain
+from nacre.verdict import Decision
 
 _INIT_LIVES = HARMLESS | {"HUP", "USR1", "USR2"}
-_ALL = re.compile(r"(?:[.^$*+?() ]|\[[^]]*-[^]]*\]|\\[wS])*")
+_ALL = re.compile(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
 """Regular expressions that every name matches."""
 
 
@@ -38,7 +39,8 @@ def finds(command: Command, _: Around) -> Hit | None:
 def _by_name(call: ByName, words: str) -> Hit | None:
     if not call.given.operands:
         users = call.given.values("-u", "--euid", "-U", "--uid", "--user")
-        return Hit(words, f"would kill every process of {said(users[0])}, whatever it is") if users else None
+        whose = users[0] if users and plain(users[0]) else "that user"
+        return Hit(words, f"would kill every process of {whose}, whatever it is") if users else None
     if call.name == "pkill" and call.given.on("-v", "--inverse"):
         return Hit(words, "would kill every process but the ones named")
     if call.name == "pkill" or not call.full:

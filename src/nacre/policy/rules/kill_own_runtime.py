@@ -12,14 +12,15 @@ import re
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said
 from nacre.policy.rules._signals import by_name
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import source
+from nacre.verdict import Decision
 
 _RUNTIMES = re.compile(
     r"python(?:[23](?:\.[0-9]+)?)?|node(?:js)?|bun|deno|bash|sh|dash|zsh|fish|tmux|nacre|claude|codex|gemini|opencode"
 )
-_AROUND = re.compile(r"^[\^ ]*(?:/\S*/)?|(?:\.[*+])+$|[*+?$ ]+$|\\[b<>]")
+_BEFORE = re.compile(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
+_AFTER = ".*+?$) "
 """What a pattern may have around the name and still match all that go by it."""
 
 
@@ -28,8 +29,9 @@ def finds(command: Command, around: Around) -> Hit | None:
     if call is None or call.narrow:
         return None
     for pattern in call.given.operands:
-        for each in source(pattern).strip("()").split("|"):
-            name = _AROUND.sub("", re.sub(r"\[(\w)\]", r"\1", each)).lower()
+        for each in source(pattern).lower().split("|"):
+            plain = re.sub(r"\[(\w)\]", r"\1", each).rstrip(_AFTER).removesuffix("\\b").removesuffix("\\>")
+            name = _BEFORE.sub("", plain, count=1)
             if name in around.runtimes or _RUNTIMES.fullmatch(name):
                 return Hit(said(*command.argv), f"would kill every {name} process, the agent's own among them")
     return None
@@ -66,6 +68,6 @@ RULE = Rule(
         "pkill -HUP -x nginx",
         "pgrep -fl python",
         'pkill "$NAME"',
-        "pkill -f node_exporter",
+        "pkill -f /opt/app/node",
     ),
 )

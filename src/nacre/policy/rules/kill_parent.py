@@ -10,9 +10,9 @@ from __future__ import annotations
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said
 from nacre.policy.rules._signals import HARMLESS, kill_call
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import PARENT
+from nacre.verdict import Decision
 
 
 def finds(command: Command, _: Around) -> Hit | None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
-_TAKES = (
-    "nslfkov",
+_LONG = (
     "namespace= context= cluster= kubeconfig= server= token= user= as= as-group= as-uid= cache-dir= request-timeout= "
     "certificate-authority= client-certificate= client-key= tls-server-name= grace-period= timeout= field-selector= "
-    "selector= filename= kustomize= output= all all-namespaces",
+    "selector= filename= kustomize= output= all all-namespaces"
 )
 _NAMESPACES = frozenset(("ns", "namespace", "namespaces", "project", "projects"))
 
@@ -24,7 +23,7 @@ _NAMESPACES = frozenset(("ns", "namespace", "namespaces", "project", "projects")
 def finds(command: Command, _: Around) -> Hit | None:
     name = tool(command, "kubectl", "oc", "k3s", "microk8s")
     args = command.args[1:] if name in ("k3s", "microk8s") and command.args[:1] == ("kubectl",) else command.args
-    given = sort(args, *_TAKES)
+    given = sort(args, "nslfkov", _LONG)
     if not name or given.operands[:1] != ["delete"] or given.on("--dry-run") or given.has("--help"):
         return None
     words = said(*command.argv)

@@ -20,7 +20,7 @@ def finds(command: Command, around: Around) -> Hit | None:
     for _, target in changes(command):
         place = precious(target, command, around)
         if place is not None and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
-            return Hit(reason=f"would change {place.what} with all that is in it")
+            return Hit(reason=f"would change, with all that is in it, {place.what}")
     return None
 
 

@@ -21,7 +21,7 @@ def finds(command: Command, around: Around) -> Hit | None:
         if place := precious(target, command, around):
             if least(target) != target:
                 return Hit(
-                    reason=f"would delete {place.what} if what is unknown here is empty",
+                    reason=f"would delete {place.what}",
                     instead='let it stop when empty, as in `"${X:?}"/*`, or name the directory',
                 )
             if place.kind not in (Kind.ROOT, Kind.HOME):

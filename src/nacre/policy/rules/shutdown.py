@@ -11,9 +11,9 @@ import re
 
 from nacre.policy.rule import WRITES, Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
-from nacre.policy.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
+from nacre.verdict import Decision
 
 _NOW = ("reboot", "halt", "poweroff")
 _VERBS = (*_NOW, "kexec", "soft-reboot", "emergency", "rescue", "suspend", "hibernate", "hybrid-sleep")
@@ -21,7 +21,7 @@ _TARGETS = re.compile(r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown)
 _SYSTEM = re.compile(r"(?:/usr)?/s?bin/[^/]*|[^/]*")
 _SYSRQ = "/proc/sysrq-trigger"
 _SYSRQ_HARMLESS = re.compile(r"[0-9hlmpqstw\s]*")
-_SYSTEMCTL = ("HMtpno", "host= machine= type= property= lines= output= root= job-mode= state= signal= when= dry-run")
+_VALUED = "host= machine= type= property= lines= output= root= job-mode= state= signal= when= dry-run"
 
 
 def finds(command: Command, _: Around) -> Hit | None:
@@ -41,7 +41,7 @@ def _stops(name: str, command: Command) -> bool:
     if name in ("init", "telinit"):
         return command.args[:1] in (("0",), ("1",), ("6",), ("s",), ("S",))
     if name == "systemctl":
-        given = sort(command.args, *_SYSTEMCTL)
+        given = sort(command.args, "HMtpnos", _VALUED)
         verb, *units = given.operands or [""]
         if given.on("--dry-run") or "cancel" in given.values("--when"):
             return False

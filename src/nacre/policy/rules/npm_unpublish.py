@@ -1,0 +1,50 @@
+"""npm-unpublish: takes a published package, or a version of it, off the registry.
+
+Why      whatever depends on it breaks, and a version's number can never be used again.
+Instead  `npm deprecate`, which warns and can be undone.
+Misses   other registries; `cargo yank` and `gem yank` (free: what is yanked stays there).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said, sort, tool
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    if not tool(command, "npm", "pnpm"):
+        return None
+    given = sort(command.args, "Cw", "registry= prefix= otp= workspace= tag= dry-run force")
+    if given.operands[:1] != ["unpublish"] or given.on("--dry-run") or given.has("--help"):
+        return None
+    return Hit(said(*command.argv))
+
+
+RULE = Rule(
+    id="npm-unpublish",
+    decision=Decision.ASK,
+    reason="would take the package off the registry: what depends on it breaks, and its version cannot be used again",
+    instead="`npm deprecate`, which warns users and can be undone",
+    commands=("npm", "pnpm"),
+    finds=finds,
+    hits=(
+        "npm unpublish",
+        "npm unpublish pkg@1.0.0",
+        "npm unpublish pkg --force",
+        "npm --registry https://npm.example.com unpublish pkg",
+        "pnpm unpublish pkg",
+        "cd dist && npm unpublish -f",
+        "sudo bash -c 'npm unpublish pkg'",
+    ),
+    passes=(
+        "npm publish --dry-run",
+        "npm unpublish --dry-run",
+        "npm deprecate pkg@1 'use 2'",
+        "npm run unpublish",
+        "npm uninstall -g typescript",
+        "npm help unpublish",
+        "cargo yank --version 1.0.0",
+    ),
+)

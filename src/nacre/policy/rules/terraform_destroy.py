@@ -1,0 +1,68 @@
+"""terraform-destroy: deletes the infrastructure that a configuration describes.
+
+Why      machines, networks and databases go with their data.
+Instead  `terraform plan -destroy` shows what would go.
+Misses   an `apply` of a plan file that destroys; an `apply` whose configuration has become empty.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said, tool
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+_TERRAFORM = ("terraform", "tofu", "terragrunt")
+_OTHERS = ("pulumi", "cdktf", "cdk")
+_INSTEADS = {
+    "pulumi": "`pulumi destroy --preview-only`, and show the user what would go",
+    "cdktf": "`cdktf diff`, and show the user what would go",
+    "cdk": "`cdk diff`, and show the user what would go",
+}
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    name = tool(command, *_TERRAFORM, *_OTHERS)
+    if not name:
+        return None
+    flags = {word.lstrip("-") for word in command.args if word.startswith("-")}
+    operands = command.operands("-C", "--cwd", "-s", "--stack", "-a", "--app")
+    verb = next((word for word in operands if word != "run-all"), "")
+    if flags & {"help", "h", "preview-only"}:
+        return None
+    if verb in ("destroy", "destroy-all") or (name in _TERRAFORM and verb == "apply" and "destroy" in flags):
+        return Hit(said(*command.argv), instead=_INSTEADS.get(name, ""))
+    return None
+
+
+RULE = Rule(
+    id="terraform-destroy",
+    decision=Decision.ASK,
+    reason="would delete the infrastructure of this configuration, with the data on it",
+    instead="`terraform plan -destroy`, and show the user what would go",
+    commands=(*_TERRAFORM, *_OTHERS),
+    finds=finds,
+    hits=(
+        "terraform destroy",
+        "terraform destroy -auto-approve -target=module.db",
+        "terraform -chdir=infra destroy",
+        "terraform apply -destroy",
+        "terraform apply --destroy -auto-approve",
+        "tofu destroy",
+        "terragrunt run-all destroy",
+        "pulumi destroy --yes",
+        "npx cdk destroy --all",
+        "sudo bash -c 'cd infra && terraform destroy'",
+    ),
+    passes=(
+        "terraform plan -destroy",
+        "terraform plan -out=destroy",
+        "terraform apply -auto-approve",
+        "terraform init && terraform plan",
+        "terraform destroy -help",
+        "pulumi up --yes",
+        "pulumi destroy --preview-only",
+        "cdk deploy",
+        "terraform state list",
+    ),
+)

@@ -1,0 +1,66 @@
+"""Functions that start copies of themselves without end: fork bombs, by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nacre.shell.syntax import Block, Function, Group, If, Loop, Node, Pipeline, Simple, Word
+
+
+class Spawns:
+    """Which functions call which, and which of these calls are processes of their own."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[tuple[str, bool]]] = {}
+        self._spans: dict[str, tuple[int, int]] = {}
+
+    def add(self, name: str, function: Function, span: tuple[int, int]) -> None:
+        self._calls[name] = list(_calls(function.body))
+        self._spans[name] = span
+
+    def endless(self) -> list[tuple[int, int]]:
+        """Where functions are defined that come back to themselves, in the background or through a pipe on the way."""
+        return [
+            self._spans[name]
+            for name, calls in self._calls.items()
+            if any(apart and name in self._reached(callee) for callee, apart in calls)
+        ]
+
+    def _reached(self, name: str) -> set[str]:
+        reached, waiting = set(), [name]
+        while waiting:
+            each = waiting.pop()
+            if each in self._calls and each not in reached:
+                reached.add(each)
+                waiting += [callee for callee, _ in self._calls[each]]
+        return reached
+
+
+def _calls(body: Node) -> Iterator[tuple[str, bool]]:
+    """Names that a function calls, and whether each call is apart: in the background, or a stage of a pipe."""
+    waiting: list[tuple[Node, bool]] = [(body, False)]
+    while waiting:
+        node, apart = waiting.pop()
+        match node:
+            case Simple():
+                first = node.words[0] if node.words else None
+                if isinstance(first, Word) and (name := first.bare()) is not None:
+                    yield name, apart
+            case Pipeline():
+                waiting += [(stage, True) for stage in node.stages]
+            case Group():
+                waiting += _items(node.body, apart)
+            case If():
+                for condition, branch in node.branches:
+                    waiting += [*_items(condition, apart), *_items(branch, apart)]
+            case Loop() if not _bounded(node):
+                waiting += _items(node.body, apart)
+
+
+def _bounded(loop: Loop) -> bool:
+    """Over something that runs out, such as the directories below this one."""
+    return loop.words is not None and any(word.bare() is None or "*" in (word.bare() or "") for word in loop.words)
+
+
+def _items(block: Block, apart: bool) -> list[tuple[Node, bool]]:
+    return [(item.node, apart or item.background) for item in block.items]

@@ -1,0 +1,62 @@
+"""Every rule by its own examples; every message by what a model needs from it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from nacre import Decision
+from nacre.policy.rule import Rule
+from nacre.policy.rules import LISTED, SCRIPT, load
+from tests.policy.test_corpus import verdict
+
+RULES = [load(module) for module in LISTED]
+MODULES = dict(zip(LISTED, RULES, strict=True))
+HITS = [(rule, example) for rule in RULES for example in rule.hits]
+PASSES = [(rule, example) for rule in RULES for example in rule.passes]
+
+
+def name(case: object) -> str:
+    return case.id if isinstance(case, Rule) else ""
+
+
+@pytest.mark.parametrize("module", LISTED)
+def test_a_rule_is_listed_under_the_commands_it_looks_at(module: str) -> None:
+    rule = load(module)
+    assert rule.id == module.replace("_", "-")
+    listed = set(LISTED[module])
+    assert listed == {*rule.commands, *([SCRIPT] if rule.in_script else [])}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name)
+def test_a_rule_has_a_page_and_examples(rule: Rule) -> None:
+    page = __import__(f"nacre.policy.rules.{rule.id.replace('-', '_')}", fromlist=["RULE"]).__doc__
+    assert page.startswith(f"{rule.id}: ")
+    assert re.search(r"^Why ", page, re.MULTILINE)
+    assert re.search(r"^Instead ", page, re.MULTILINE)
+    assert re.search(r"^Misses ", page, re.MULTILINE)
+    assert rule.hits
+    assert rule.passes
+    assert rule.decision is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(("rule", "example"), HITS, ids=name)
+def test_a_rule_finds_its_examples(rule: Rule, example: str) -> None:
+    assert rule.id in {finding.rule for finding in verdict(example).findings}
+
+
+@pytest.mark.parametrize(("rule", "example"), PASSES, ids=name)
+def test_a_rule_leaves_its_look_alikes_alone(rule: Rule, example: str) -> None:
+    assert rule.id not in {finding.rule for finding in verdict(example).findings}
+
+
+@pytest.mark.parametrize(("rule", "example"), HITS, ids=name)
+def test_a_message_names_the_words_gives_a_way_out_and_is_short(rule: Rule, example: str) -> None:
+    for finding in verdict(example).findings:
+        assert finding.words
+        assert f"`{finding.words}`" in finding.message
+        assert "Instead: " in finding.message
+        assert finding.instead
+        assert len(finding.message) <= 300
+        assert 0 <= finding.start < finding.end <= len(example)
