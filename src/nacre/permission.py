@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from dataclasses import replace
 
 from nacre.checking import check
+from nacre.policy.plain import GIT_ENVIRONMENT
 from nacre.policy.policy import Policy
 from nacre.result import Cancelled, Refused
 from nacre.types import Plan, Request, ToolContext
@@ -15,13 +17,15 @@ _NOBODY = "This needs a person's word, and nobody was asked: pass ToolContext(ap
 _DENIED = "A person was asked, and said no."
 
 
-async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Policy) -> Refused | Cancelled | None:
-    """None: go on."""
+async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Policy) -> Plan | Refused | Cancelled:
+    """The plan to go on with, or why not."""
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     verdict = check(request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy)
     if verdict.decision is Decision.ALLOW:
-        return None
+        if policy.otherwise is not Decision.ALLOW and verdict.plain:  # it runs because it is plain: let it be so
+            return replace(plan, env={**plan.env, **GIT_ENVIRONMENT}, reusable=False)
+        return plan
     if verdict.decision is Decision.REFUSE:
         return Refused(verdict.rule, verdict.what, verdict.instead)
     if ctx.approve is None:
@@ -29,7 +33,7 @@ async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Pol
     answer = await _asked(verdict, ctx)
     if answer is None:
         return Cancelled()
-    return None if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
+    return plan if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
 
 
 async def _asked(verdict: Verdict, ctx: ToolContext) -> bool | None:

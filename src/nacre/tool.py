@@ -54,9 +54,11 @@ class Bash:
         plan = plan_for(request, ctx, self.profile, inherited)
         if carry is not None:
             plan = carry.prepare(plan)
-        if (refusal := await permission(request, ctx, plan, self.profile.policy)) is not None:
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=refusal, remarks=plan.remarks))
+        permitted = await permission(request, ctx, plan, self.profile.policy)
+        if not isinstance(permitted, Plan):
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=permitted, remarks=plan.remarks))
             return
+        plan = permitted
         if not await self._gate.enter(ctx.cancel):
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
             return

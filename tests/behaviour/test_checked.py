@@ -156,3 +156,18 @@ async def test_a_policy_may_let_only_plain_commands_run_unasked(tmp_path: Path) 
     result = await bash.run("make test", ctx)
     assert isinstance(result.outcome, Refused)
     assert result.outcome.rule == "not-plain"
+
+
+async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: Path) -> None:
+    monitor = tmp_path / "monitor"
+    monitor.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    monitor.chmod(0o755)
+    ctx = ToolContext(working_dir=tmp_path)
+    await nacre.run("git init -q . && touch f && git add f", cwd=tmp_path)
+    await nacre.run(f"git config core.fsmonitor {monitor}", cwd=tmp_path)
+    bash = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    result = await bash.run("git ls-files", ctx)
+    assert result.stdout == "f\n"
+    assert not (tmp_path / "ran").exists()
+    await nacre.run("git status", cwd=tmp_path)
+    assert (tmp_path / "ran").exists(), "the monitor works, or the test shows nothing"

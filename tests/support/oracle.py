@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from nacre.shell.parse import TooDeep, parse
-from nacre.shell.syntax import Function
+from nacre.shell.syntax import Block, Function
+from tests.support.skeleton import skeleton
 
 _BASH = ("bash", "--norc", "--noprofile")
 _NOTHING = {"LC_ALL": "C.UTF-8", "PATH": "/nonexistent"}
@@ -25,6 +26,35 @@ for text in "${texts[@]}"; do
     printf '\0'
 done
 """
+
+
+def disagreements(scripts: dict[str, str], *options: str) -> dict[str, str]:
+    """Which of the valid scripts we read otherwise than bash does: name and difference."""
+    ours, found, asked = {name: _read(text) for name, text in scripts.items()}, {}, {}
+    for (name, text), fine in zip(scripts.items(), valid(scripts.values(), *options), strict=True):
+        block, broken = ours[name]
+        if fine and broken:
+            found[name] = "we cannot read it"
+        elif fine:
+            asked[name] = (text, block)
+    answers = printed([text for text, _ in asked.values()], *options)
+    differing = {}
+    for (name, (_, block)), answer in zip(asked.items(), answers, strict=True):
+        if answer is not None:
+            again, broken = _read(answer)
+            if broken or skeleton(block) != skeleton(again):
+                differing[name] = answer
+    for (name, answer), fine in zip(differing.items(), valid(differing.values(), *options), strict=True):
+        if fine:  # or bash cannot read what it prints itself: here-documents before `&&`, for one
+            found[name] = f"bash reads\n{answer}"
+    return found
+
+
+def _read(text: str) -> tuple[Block, bool]:
+    try:
+        return parse(text)
+    except TooDeep:
+        return Block(), True
 
 
 def valid(texts: Iterable[str], *options: str) -> list[bool]:
@@ -76,10 +106,7 @@ def _unwrapped(answer: str) -> str:
 
 
 def _is_one_function(definition: str) -> bool:
-    try:
-        block, broken = parse(definition)
-    except TooDeep:
-        return False
+    block, broken = _read(definition)
     return not broken and len(block.items) == 1 and isinstance(block.items[0].node, Function)
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterator
-from pathlib import Path
+import sys
+from collections.abc import Iterable, Iterator
 
-_PLACES = (
+_COMMANDS = (
     "/etc",
     "/usr/bin",
     "/usr/sbin",
-    "/usr/lib",
-    "/usr/share",
-    "/usr/local",
+    "/usr/local/bin",
+    "/usr/lib/git-core",
     "/usr/libexec",
     "/var/lib/dpkg/info",
 )
-_NAMES = re.compile(r".*(\.sh|\.bash|\.bats|\.(pre|post)(inst|rm)|/configure|/bash-completion/.*)\Z")
+_OTHERS = ("/usr/lib", "/usr/share", "/usr/local", sys.base_prefix)
+_NAMED = re.compile(r".*(\.sh|\.bash|\.bats|/configure|/bash-completion/.*)\Z")
 _SHEBANG = re.compile(rb"#! ?/\S*/(env )?(ba|da)?sh\b")
 _LARGEST = 200_000
 
@@ -26,25 +26,26 @@ _LARGEST = 200_000
 def installed() -> Iterator[tuple[str, str]]:
     """Name and text of every shell script in the usual places, each text once."""
     seen = set()
-    for place in _PLACES:
+    for path in dict.fromkeys([*_files(_COMMANDS), *filter(_NAMED.match, _files(_OTHERS))]):
+        text = _script(path)
+        if text and text not in seen:
+            seen.add(text)
+            yield path, text
+
+
+def _files(places: Iterable[str]) -> Iterator[str]:
+    for place in places:
         for folder, _, names in os.walk(place):
-            for name in names:
-                path = Path(folder, name)
-                text = _script(path)
-                if text and text not in seen:
-                    seen.add(text)
-                    yield str(path), text
+            yield from (f"{folder}/{name}" for name in names)
 
 
-def _script(path: Path) -> str | None:
+def _script(path: str) -> str | None:
     try:
-        status = path.lstat()
-        named = bool(_NAMES.match(str(path)))
-        if not path.is_file() or status.st_size > _LARGEST or not (named or status.st_mode & 0o100):
+        if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST:
             return None
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             start = file.read(64)
-            if not _SHEBANG.match(start) and (start.startswith(b"#!") or not named):
+            if not _SHEBANG.match(start) and (start.startswith(b"#!") or not _NAMED.match(path)):
                 return None
             data = start + file.read()
     except OSError:
@@ -59,9 +60,10 @@ class Inventor:
         self._random = random.Random(seed)
         self._depth = 0
         self._documents: list[str] = []
+        self._documented = True
 
     def script(self) -> str:
-        return "".join(self._list() + self._newline() for _ in range(self._random.randint(1, 4)))
+        return "".join(self._list() + self._newline() for _ in range(self._random.randint(1, 2)))
 
     def _any(self, *choices: str) -> str:
         return self._random.choice(choices)
@@ -120,7 +122,7 @@ class Inventor:
             ),
             *("'q r'", "'a\"$b'", "'x\\'", "''", "'\n'", "'#'", "';'"),
             *('"d e"', '""', '"it\'s"', '"\\"\\$\\`\\\\"', '"a\\\nb"', '"#)"', '"$a$"'),
-            *("\\ ", "\\'", "\\;", "\\\\", "\\(", "\\$", "\\\n", "\\#"),
+            *("\\ ", "\\'", "\\;", "\\\\", "\\(", "\\$", "x\\\ny", "\\#"),
             *(
                 "$a",
                 "$1",
@@ -138,7 +140,7 @@ class Inventor:
             ),
             *("$((1+2))", "$(( (a<<2) | b ))", "$[1+1]", "`a b`", "`a \\`b\\``", "$(a b)", "$()", "$(<f)"),
         )
-        if self._depth > 3 or self._odds(0.75):
+        if self._depth > 2 or self._odds(0.85):
             return self._random.choice(simple)
         return self._nested_part()
 
@@ -175,21 +177,24 @@ class Inventor:
 
     def _list(self) -> str:
         text = self._pipeline()
-        for _ in range(self._random.choice((0, 0, 0, 1, 2))):
+        for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))):
+            if self._documents:  # bash prints what follows them on their line in the wrong place
+                break
             joint = self._any("&&", "||", " && ", " || ", ";", "; ", " & ", "&\\\n& ", " |\\\n| ")
-            if not self._documents and joint.strip() in ("&&", "||") and self._odds(0.3):
+            if joint.strip() in ("&&", "||") and self._odds(0.3):
                 joint += self._any("\n", " # c\n\n")
             text += joint + self._pipeline()
         return text
 
     def _pipeline(self) -> str:
-        text = self._any("", "", "", "", "! ", "time ", "time -p ") + self._command()
-        for _ in range(self._random.choice((0, 0, 0, 1, 2))):
-            text += self._any("|", " | ", " |& ", " |\\\n ") + self._command()
+        before = ("! ", "time ", "time -p ") if not self._depth else ("! ",)  # `$(time` is no keyword for bash
+        text = (self._random.choice(before) if self._odds(0.2) else "") + self._command()
+        for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))):
+            text += self._any("|", " | ", " |& ", " |\\\n ") + self._command() if not self._documents else ""
         return text
 
     def _command(self) -> str:
-        if self._depth > 2 or self._odds(0.6):
+        if self._depth > 1 or self._odds(0.6):
             return self._simple()
         self._depth += 1
         text = self._compound() + "".join(self._redirect() for _ in range(self._random.choice((0, 0, 1))))
@@ -197,13 +202,13 @@ class Inventor:
         return text
 
     def _simple(self) -> str:
-        pieces = [self._assignment() for _ in range(self._random.choice((0, 0, 0, 1, 2)))]
+        pieces = [self._assignment() for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2)))]
         pieces.append(
             self._any("a", "echo", "git", "\\ls", '"x y"', "$a", "./b", "[", ":", "e\\\ncho", "'if'", 'do"ne"')
         )
         pieces += [self._word() for _ in range(self._random.randint(0, 3))]
         text = self._blank().join(pieces)
-        return text + "".join(self._redirect() for _ in range(self._random.choice((0, 0, 0, 1, 2))))
+        return text + "".join(self._redirect() for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))))
 
     def _assignment(self) -> str:
         value = self._any(
@@ -215,7 +220,7 @@ class Inventor:
     def _redirect(self) -> str:
         self._depth += 2
         kind = self._random.randrange(4)
-        if kind == 0 and self._depth < 8:
+        if kind == 0 and self._documented:
             text = self._here_document()
         elif kind == 1:
             text = self._blank() + self._any("2>&1", ">&2", "<&-", "3>&-", "&>f", "&>>f", "{fd}>f", "3<>f", "2\\\n>f")
@@ -249,6 +254,13 @@ class Inventor:
     def _body(self) -> str:
         return self._list() + self._break()
 
+    def _condition(self) -> str:
+        """Without here-documents: bash prints their bodies among the commands that depend on it."""
+        before, self._documented = self._documented, False
+        condition = self._body()
+        self._documented = before
+        return condition
+
     def _compound(self) -> str:
         match self._random.randrange(13):
             case 0:
@@ -256,12 +268,12 @@ class Inventor:
             case 1:
                 return "(" + self._gap() + self._list() + self._end() + ")"
             case 2:
-                text = self._any("if", "i\\\nf") + " " + self._body() + "then " + self._body()
+                text = self._any("if", "i\\\nf") + " " + self._condition() + "then " + self._body()
                 for _ in range(self._random.choice((0, 0, 1, 2))):
-                    text += "elif " + self._body() + "then\n" + self._body()
+                    text += "elif " + self._condition() + "then\n" + self._body()
                 return text + (self._any("else ", "else\n") + self._body() if self._odds(0.5) else "") + "fi"
             case 3:
-                return self._any("while ", "until\n") + self._body() + "do " + self._body() + "done"
+                return self._any("while ", "until\n") + self._condition() + "do " + self._body() + "done"
             case 4:
                 words = "".join(self._blank() + self._word() for _ in range(self._random.randint(0, 3)))
                 return f"for {self._name()} in{words}" + self._break() + "do\n" + self._body() + "done"
@@ -286,7 +298,7 @@ class Inventor:
         text = f"case{self._blank()}{self._word()}{self._blank()}in" + self._any(" ", "\n", " # c )\n")
         for _ in range(self._random.randint(0, 3)):
             patterns = self._any("|", " | ").join(
-                self._any("a", "*", "b*", "'c)'", '"d"', "[)]x", "$e", "\\)", "for", "?")
+                self._any("a", "*", "b*", "'c)'", '"d"', "$e", "\\)", "for", "?")
                 for _ in range(self._random.randint(1, 3))
             )
             text += self._any("", "(", "( ") + patterns + self._any(")", " )") + self._any("", " ", "\n")
@@ -301,5 +313,5 @@ class Inventor:
             *("$a", "-f $b", "! -e x", "a == b*", '"$a" != [c-d]', "x < y", "1 -lt $n", "( a || b )", "-z $(c d)"),
             *("$x =~ ^a(b|c d)+$", "$x =~ [[:space:]]", '$x =~ "a b"', "a =~ $re", "-v a[1]"),
         )
-        joint = self._any(" && ", " || ", " &&\n", "\n|| ")
+        joint = self._any(" && ", " || ", " &&\n", " ||\n")
         return "[[ " + joint.join(self._random.choice(tests) for _ in range(self._random.randint(1, 3))) + " ]]"

@@ -37,6 +37,8 @@ def skeleton(block: Block) -> Skeleton:
 
 
 def _node(node: Node) -> Skeleton:
+    if isinstance(node, Function):
+        return _bare(node)
     return (*_bare(node), tuple(sorted(map(_redirect, node.redirects), key=repr)))
 
 
@@ -68,10 +70,11 @@ def _bare(node: Node) -> Skeleton:
         case Calculation():
             return ("((", _squeezed(node.expression))
         case Function():
-            body = node.body
+            body, others = node.body, tuple(map(_redirect, node.redirects))
             if isinstance(body, Group) and not body.subshell:
-                return ("function", _word(node.name), _node(body))
-            return ("function", _word(node.name), ("{", ((";", _node(body), False),), ()))
+                *group, redirects = _node(body)
+                return ("function", _word(node.name), *group, tuple(sorted(redirects + others, key=repr)))
+            return ("function", _word(node.name), "{", ((";", _node(body), False),), others)
         case Pipeline():
             return ("|", tuple(map(_node, node.stages)))
         case Coprocess():

@@ -26,7 +26,21 @@ class Opened:
 class Command:
     """One program, builtin or function that would run."""
 
-    __slots__ = ("argv", "assigned", "calls", "cwd", "end", "home", "name", "parent", "redirects", "script", "settled", "start", "stdin")
+    __slots__ = (
+        "argv",
+        "assigned",
+        "calls",
+        "cwd",
+        "end",
+        "home",
+        "name",
+        "parent",
+        "redirects",
+        "script",
+        "settled",
+        "start",
+        "stdin",
+    )
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
         self.argv = argv

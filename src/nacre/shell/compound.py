@@ -19,7 +19,7 @@ from nacre.shell.syntax import (
 )
 from nacre.shell.words import Malformed
 
-_BODIES = frozenset(["if", "while", "until", "for", "select", "case", "{", "[[", "(("])
+_BODIES = frozenset("if while until for select case { [[ ((".split())
 _OPENERS = _BODIES | {"coproc", "function"}
 _IN_TEST = frozenset(("&&", "||", "(", ")", "<", ">"))
 

@@ -17,7 +17,8 @@ from nacre.shell.words import Malformed, Origin, TooDeep
 
 __all__ = ["TooDeep", "expansion", "parse"]
 
-_CLOSERS = frozenset(["then", "elif", "else", "fi", "do", "done", "esac", "}", ")", ";;", ";&", ";;&"])
+_CLOSERS = frozenset("then elif else fi do done esac } ) ;; ;& ;;&".split())
+_BEFORE_COMMANDS = frozenset(["if", "then", "elif", "else", "while", "until", "do"])
 _TIME_OPTION = re.compile(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
 _PIECE = re.compile(
     r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S
@@ -89,6 +90,8 @@ class _Reader(CompoundReader):
             inner.recovers = False
             piece = Block()
             with contextlib.suppress(Malformed):
+                while inner.skip_lines() < inner.size and inner.reserved() in _BEFORE_COMMANDS:
+                    inner.pos = inner._after
                 inner.items(piece)
             block.items += piece.items
         return block

@@ -16,66 +16,11 @@ _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _SAME = frozenset(
-    [
-        "head",
-        "tail",
-        "sed",
-        "gsed",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "sort",
-        "uniq",
-        "tac",
-        "nl",
-        "cut",
-        "awk-free",
-        "fold",
-        "fmt",
-        "expand",
-        "unexpand",
-        "column",
-        "iconv",
-        "strings",
-        "dos2unix",
-        "pv",
-        "sponge",
-        "envsubst",
-        "jq",
-        "yq",
-        "zcat",
-        "gunzip",
-        "gzip",
-        "bunzip2",
-        "bzcat",
-        "xz",
-        "xzcat",
-        "unxz",
-        "zstd",
-        "zstdcat",
-        "lz4",
-    ]
+    "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column "
+    "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
+    "zstdcat lz4".split()
 )
-_SOMETHING = frozenset(
-    [
-        "mktemp",
-        "date",
-        "whoami",
-        "hostname",
-        "uname",
-        "nproc",
-        "seq",
-        "wc",
-        "id",
-        "tty",
-        "arch",
-        "logname",
-        "which",
-        "type",
-        "ls",
-    ]
-)
+_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type ls".split())
 
 
 def _echo(walker: Walker, command: Command, state: State) -> str:

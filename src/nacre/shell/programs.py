@@ -16,22 +16,8 @@ _GIT_SETTING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GIT_COMMANDS = frozenset(
-    [
-        "--exec",
-        "-x",
-        "--tree-filter",
-        "--index-filter",
-        "--msg-filter",
-        "--env-filter",
-        "--parent-filter",
-        "--commit-filter",
-        "--tag-name-filter",
-        "--upload-pack",
-        "--receive-pack",
-        "--extcmd",
-        "--setup",
-        "--subdirectory-filter",
-    ]
+    "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter "
+    "--tag-name-filter --upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
 )
 _TAR = re.compile(
     r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL

@@ -11,7 +11,7 @@ from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN
 from nacre.shell.walk import Follows, Walker
 
-SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "pdksh", "yash", "csh", "tcsh"])
+SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
 _SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
 _SU = Shape("cgGsTw", "command group supp-group shell")
 _SCRIPT = Shape("cEITmOB", "command echo log-timing logging-format output-limit log-io log-out log-in")

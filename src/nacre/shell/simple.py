@@ -8,7 +8,10 @@ from nacre.shell.lines import DESCRIPTOR, LineReader
 from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
 from nacre.shell.words import Malformed
 
-_PLAIN_WORD = re.compile(r"[ \t]*+([^ \t\n\\'\"`$;&|<>()=\[#][^ \t\n\\'\"`$;&|<>()=\[]*+)(?=[ \t\n;|&)]|\Z)")
+_WHOLE_WORD = re.compile(
+    r"[ \t]*+(?:([^ \t\n\\'\"`$;&|<>()=\[#][^ \t\n\\'\"`$;&|<>()=\[]*+)"  # plain, or the whole of it quoted
+    r"|\"([^\"\\`$]*+)\"|'([^']*+)')(?=[ \t\n;|&)]|\Z)"
+)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
 _EQUALS = re.compile(r"\+?(?:\\\n)*=")
 FUNCTION_PARENTHESES = re.compile(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
@@ -23,10 +26,12 @@ class SimpleReader(LineReader):
         node = Simple(origin(start))
         words = node.words
         while True:
-            if found := _PLAIN_WORD.match(text, self.pos):  # no more than a short cut
-                begin, self.pos = found.span(1)
+            if found := _WHOLE_WORD.match(text, self.pos):  # no more than a short cut
+                kind = found.lastindex or 1
+                begin, self.pos = found.start(kind), found.end()
                 at = origin(begin)
-                words.append(Word([Literal(found[1], quoted=False, source=at)], at, origin(self.pos)))
+                literal = Literal(found[kind], quoted=kind > 1, source=at)
+                words.append(Word([literal], at if kind == 1 else origin(begin - 1), origin(self.pos)))
                 continue
             self.skip_blanks()
             if self.pos >= size:
@@ -35,7 +40,7 @@ class SimpleReader(LineReader):
             if character in "\n;|)":
                 break
             if character == "&":
-                if not self.redirect(node):
+                if text[self.pos + 1 : self.pos + 2] not in (">", "\\") or not self.redirect(node):
                     break
             elif character == "(":
                 return self._definition(node, start)

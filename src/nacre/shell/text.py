@@ -85,7 +85,8 @@ def least(text: str) -> str:
 
 def pattern(text: str) -> str:
     """A glob as a regular expression."""
-    out, position = [], 0
+    out: list[str] = []
+    position = 0
     while position < len(text):
         character = text[position]
         position += 1

@@ -84,38 +84,9 @@ _PARALLEL = Shape(
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
 _WATCH = Shape("ndc", "interval")
 _FILTERS = frozenset(
-    [
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-wholename",
-        "-regex",
-        "-iregex",
-        "-mtime",
-        "-mmin",
-        "-atime",
-        "-amin",
-        "-ctime",
-        "-cmin",
-        "-newer",
-        "-anewer",
-        "-cnewer",
-        "-size",
-        "-empty",
-        "-user",
-        "-group",
-        "-uid",
-        "-gid",
-        "-perm",
-        "-links",
-        "-inum",
-        "-samefile",
-        "-lname",
-        "-nouser",
-        "-nogroup",
-        "-fstype",
-    ]
+    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
+    "-anewer -cnewer -size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser "
+    "-nogroup -fstype".split()
 )
 _RUNNERS = {  # program: subcommands after which a command follows
     "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),

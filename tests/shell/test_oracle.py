@@ -1,0 +1,46 @@
+"""We read bash text as bash does: bash itself is asked, and runs nothing.
+
+Its own print of a text must be the same tree to us as the text, and what it calls valid must not be broken for us.
+The other way round we may be lenient: a text that bash refuses as a whole runs nothing that we would have to know of.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tests.support.oracle import disagreements, valid
+from tests.support.scripts import Inventor, installed
+
+NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
+SAMPLE = 250
+INVENTED = 500
+
+KNOWN = {
+    'echo "${a b}" ${a:} "${ x}"': "`${ …}` is a command substitution from bash 5.3 on, and read as such",
+}
+
+
+def test_nasty_snippets_are_read_as_bash_reads_them() -> None:
+    assert len(NASTY) > 600
+    assert disagreements({text: text for text in NASTY}).keys() <= KNOWN.keys()
+
+
+def test_extended_globs_are_read_as_bash_reads_them_when_it_knows_them() -> None:
+    globs = {text: text for text in NASTY if any(mark + "(" in text for mark in "?*+@!")}
+    assert disagreements(globs, "-O", "extglob") == {}
+
+
+def test_installed_scripts_are_read_as_bash_reads_them() -> None:
+    scripts = dict(installed())
+    if len(scripts) > SAMPLE:
+        names = random.Random(SAMPLE).sample(sorted(scripts), SAMPLE)
+        scripts = {name: scripts[name] for name in names}
+    found = disagreements(scripts)
+    assert len(found) <= len(scripts) * 0.005, found
+
+
+def test_invented_scripts_are_read_as_bash_reads_them() -> None:
+    scripts = {str(n): Inventor(n).script() for n in range(INVENTED)}
+    assert sum(valid(scripts.values())) > INVENTED * 0.9
+    assert {name: scripts[name] for name in disagreements(scripts)} == {}

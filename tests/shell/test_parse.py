@@ -1,0 +1,222 @@
+"""What is read from a text, written down again; what is found after an error; what never happens."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from nacre.shell.parse import TooDeep, parse
+from nacre.shell.syntax import Literal, Parameter, Simple, Word
+from tests.support.notation import noted
+
+NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("", ""),
+        ("# nothing", ""),
+        ("ls -la /tmp", "[ls -la /tmp]"),
+        ("git commit -m 'a b' && git push", "[git commit -m «a b»] && [git push]"),
+        ("a; b & c || d", "[a] ; [b]& ; [c] || [d]"),
+        ("a | b |& c > f", "[a] | [b 2>&1] | [c >f]"),
+        ("a\\\nb c \\\n d", "[ab c d]"),
+        ("i\\\nf a; the\\\nn b; fi", "if [a] then [b]"),
+        ("a 2\\\n>&1 &\\\n& b", "[a 2>&1] && [b]"),
+        ("x=1 y+=2 a b=3", "[x=1 y+=2 a b=3]"),
+        ("a[b c]=d a[1]e f[ g", "[a[«b c»]=d a[«1»]e f[ g]"),
+        ("a=(1 [x y]=2) declare -a b=(3)", "[a=(1 [«x y»]=2) declare -a b=(3)]"),
+        ('a "b$c`d`"e\\ f', "[a «b»$c$([d])e« »f]"),
+        ("a ${b:-c} ${#d} ${!e} ${f[g]} ${h b}", "[a ${b:-c} ${#d} ${!e} ${f[«g»]} ${ b}]"),
+        ("a $((1+$b)) $[2] $((c); (d))", "[a $((«1+»$b)) $((«2»)) $(([c]) ; ([d]))]"),
+        ("a <(b) >(c | d)", "[a <([b]) >([c] | [d])]"),
+        ("a ${b:-<(c)}", "[a ${b:-<([c])}]"),
+        ("a <<E b\n$c\nE\nd", "[a b <<$c«\n»] ; [d]"),
+        ("a <<'E'\n$c\nE", "[a <<«$c\n»]"),
+        ("a <<-E\n\tb\n\tE\nc", "[a <<-«b\n»] ; [c]"),
+        ("a <<E $(b\nc)\nd\nE", "[a $([b] ; [c]) <<«d\n»]"),
+        ("a $(b <<E\nc\nE) d", "[a $([b <<«c\n»]) d]"),
+        ("a >b 2>&1 {c}<d <<<e &>f", "[a >b 2>&1 {c}<d <<<e &>f]"),
+        ("{ a; }; (b)", "{[a]} ; ([b])"),
+        ("if a; then b; elif c; then d; else e; fi >f", "if [a] then [b] | [c] then [d] | else [e] >f"),
+        ("while a; do b; done", "while [a] do [b]"),
+        ("for a in b c; do d; done", "for a in b c do [d]"),
+        ("for a do b; done", "for a do [b]"),
+        ("for ((a;b;c)) { d; }", "for ((«a;b;c»)) do [d]"),
+        ("case a in (b|c) d;; *) esac", "case a b|c) [d] *) "),
+        ("[[ a =~ (b|c d) && e < f ]]", "[[ a =~ (b|c d) && e < f ]]"),
+        ("((a+b)) || ((c); d)", "((«a+b»)) || (([c]) ; [d])"),
+        ("f() { a; }; function g (b)", "f() {[a]} ; g() ([b])"),
+        ("! a; time -p b; time", "[a] ; [b] ; []"),
+        ("coproc a b; coproc c { d; }", "coproc [a b] ; coproc {[d]}"),
+        ("a $'\\t\\x41\\u00e9\\0b' $\"c\"", "[a «\tAé» «c»]"),
+    ],
+)
+def test_a_text_is_read(text: str, tree: str) -> None:
+    block, broken = parse(text)
+    assert (noted(block), broken) == (tree, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a\nb )\nc", "[a] ; [b] ; [c]"),
+        ("a; if b; then c", "[a] ; [b] ; [c]"),
+        ("a && (b; c", "[a] ; [b] ; [c]"),
+        ("a 'b; c", ""),
+        ("a | | b > f", "[a] ; [b >f]"),
+        ("{ a; b", "[a] ; [b]"),
+        ("a $(b; c", "[a $] ; [b] ; [c]"),
+        ("a &&", "[a]"),
+        ("f() a", "[f] ; [a]"),
+        ("( )", ""),
+    ],
+)
+def test_of_a_broken_text_what_could_be_commands_is_read(text: str, tree: str) -> None:
+    block, broken = parse(text)
+    assert (noted(block), broken) == (tree, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a `b; if` c", "[a $([b]) c]"),
+        ("a <<E\nx $(b; c\nE\nd", "[a <<«x »$([b] ; [c])] ; [d]"),
+        ("a ${b[}; c", "[a ${b[]}] ; [c]"),
+    ],
+)
+def test_an_error_that_bash_meets_later_does_not_break_the_text(text: str, tree: str) -> None:
+    block, broken = parse(text)
+    assert (noted(block), broken) == (tree, False)
+
+
+def test_a_quote_in_a_quoted_default_hides_no_command() -> None:
+    block, broken = parse("""a "${x:-'"'}"; b # }\"""")
+    assert (noted(block), broken) == ("[a ${x:-«'»«\"'»}] ; [b]", False)
+
+
+def test_positions_are_those_of_the_text() -> None:
+    text = 'a "$(b  cc)" `d ee`; (ff)'
+    found: list[str] = []
+
+    def visit(word: Word) -> None:
+        found.append(text[word.start : word.end])
+        for part in word.parts:
+            assert not isinstance(part, Literal) or part.source < 0 or text.startswith(part.text, part.source)
+            for item in getattr(getattr(part, "body", None), "items", []):
+                for each in item.node.words:
+                    visit(each)
+
+    block, _ = parse(text)
+    first = block.items[0].node
+    assert isinstance(first, Simple)
+    for word in first.words:
+        assert isinstance(word, Word)
+        visit(word)
+    assert found == ["a", '"$(b  cc)"', "b", "cc", "`d ee`", "d", "ee"]
+    assert (block.items[1].node.start, block.items[1].node.end) == (21, 25)
+
+
+def test_a_bad_substitution_has_no_name() -> None:
+    block, _ = parse("a ${b c}")
+    node = block.items[0].node
+    assert isinstance(node, Simple)
+    word = node.words[1]
+    assert isinstance(word, Word)
+    assert [part.name for part in word.parts if isinstance(part, Parameter)] == [""]
+
+
+# nothing but a tree or TooDeep, soon
+
+PIECES = (
+    *(
+        "(",
+        "$(",
+        '"',
+        "`",
+        "${",
+        "((",
+        "$((",
+        "<<E",
+        "{ ",
+        "case x in ",
+        "case x in x) ",
+        "[[ ",
+        "\\\n",
+        "\\",
+        "|\\\n|",
+    ),
+    *(
+        "i\\\nf",
+        "a=(",
+        "a[",
+        "a[ ",
+        "x=([ ",
+        "$[",
+        "@(",
+        "! ",
+        "time ",
+        "if a; then ",
+        "for ((",
+        "f() ",
+        "coproc ",
+        "a|",
+    ),
+    *("a\n", "<(", "${x:-", '"${x:-', "\"${x:-'", '"$(', "`\\`", "'", "$'", "#", "cat <<E\n", "$(cat <<E\n", "((a)"),
+    *(
+        "{a}>",
+        "2>",
+        "[[ a =~ (",
+        "${x[",
+        "((1))",
+        "a\\\n=",
+        "\0",
+        "\r",
+        "é",
+        "cat <<E\n$(",
+        "esac ",
+        "done ",
+        ";;",
+        "$((1)",
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_piece_repeated_for_long_takes_no_more_than_its_time(piece: str) -> None:
+    began = time.monotonic()
+    for text in (piece * (100_000 // len(piece)), piece * 38 + "x " * 20_000, piece * 38 + "x" + ")" * 38 + "}" * 38):
+        with contextlib.suppress(TooDeep):
+            parse(text)
+    assert time.monotonic() - began < 30  # quadratic time would take minutes
+
+
+def test_errors_within_errors_are_not_read_again_and_again() -> None:
+    text = "if " + "x " * 2_000
+    for _ in range(9):
+        text = "if `" + text.replace("\\", "\\\\").replace("`", "\\`") + "`"
+    parse(text)
+    parse("cat <<E\n$(" * 30 + "x " * 2_000)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mangled_texts_raise_nothing(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(1_000):
+        letters = list(chance.choice(NASTY))
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randint(0, len(letters))
+            match chance.randrange(3):
+                case 0:
+                    del letters[at : at + chance.randint(1, 3)]
+                case 1:
+                    letters[at:at] = chance.choice(PIECES)
+                case _:
+                    letters[at:at] = chance.choice(NASTY)[: chance.randint(0, 20)]
+        with contextlib.suppress(TooDeep):
+            parse("".join(letters))
