@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nacre.policy.paths import Place, precious
+from nacre.policy.rule import Around
 from nacre.shell import Command
-from nacre.shell.text import source
+from nacre.shell.text import STAR, least, source
 
 _DELETES = frozenset(("rm", "unlink", "shred", "srm"))
 _CHOOSES = re.compile(
@@ -14,6 +16,14 @@ _CHOOSES = re.compile(
     r"links|inum|samefile|nouser|nogroup|used|fstype|executable)"
 )
 _ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
+
+
+def places(command: Command, around: Around) -> Iterator[Place]:
+    """What would be lost if everything went where it starts."""
+    for start in starts(command):
+        unknown = least(start) != start
+        if place := precious(start if unknown else f"{start.rstrip('/')}/{STAR}", command, around):
+            yield place
 
 
 def starts(command: Command) -> list[str]:
@@ -43,10 +53,8 @@ def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
     for index, word in enumerate(words):
         if word in ("-o", "-or", ","):
             since = index + 1
-        runs = word in ("-exec", "-execdir") and any(
-            each.rsplit("/", 1)[-1] in _DELETES for each in words[index + 1 : index + 2]
-        )
-        if word == "-delete" or runs:
+        program = "".join(words[index + 1 : index + 2]).rsplit("/", 1)[-1]
+        if word == "-delete" or (word in ("-exec", "-execdir") and program in _DELETES):
             yield words[since:index]
 
 

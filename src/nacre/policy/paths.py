@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nacre.policy.rule import Around
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, least
+from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, has_glob, least, shown
 
 
 class Kind(Enum):
@@ -35,14 +35,15 @@ class Place(NamedTuple):
     """In words, for a message."""
 
 
-SYSTEM = frozenset(
-    "bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var tmp "
-    "Applications Library System Users Volumes private cores".split()
-)
-_BELOW = frozenset(
-    "usr/bin usr/sbin usr/lib usr/lib64 usr/libexec usr/local usr/local/bin usr/local/lib usr/share usr/include "
-    "var/lib var/log var/cache var/spool private/etc private/var".split()
-)
+SYSTEM = frozenset((
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root",
+    "run", "sbin", "srv", "sys", "usr", "var", "tmp",
+    "Applications", "Library", "System", "Users", "Volumes", "private", "cores",
+))  # fmt: skip
+_BELOW = frozenset((
+    "usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/libexec", "usr/local", "usr/local/bin", "usr/local/lib",
+    "usr/share", "usr/include", "var/lib", "var/log", "var/cache", "var/spool", "private/etc", "private/var",
+))  # fmt: skip
 _SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
 """What is in them may go; they may not."""
 _ANY = re.compile(
@@ -50,9 +51,10 @@ _ANY = re.compile(
     rf"{BRACKET}[!^]\.\]{STAR}"
 )
 _KEPT = re.compile(
-    r"Documents|Desktop|Pictures|Music|Videos|Movies|\.ssh|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
+    r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
 )
 _HOME = re.compile(r"/(?:home|Users)/[^/]+")
+_LONGEST = 32
 _MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
 
 
@@ -64,19 +66,28 @@ def precious(target: str, command: Command, around: Around) -> Place | None:
         return None
     stem, everything = _without_any(text)
     path = absolute(stem, command.cwd)
-    return (
+    place = (
         _here(stem, everything, path, command, around)
         or _system(path, everything, guessed, command, around)
         or _history(stem, path, guessed, around)
         or _mounted(path, around)
         or _own(path, around)
     )
+    if place is not None and guessed:
+        return Place(place.kind, f"{place.what}, if what is unknown here is empty")
+    return place
 
 
 def lies_in(target: str, directory: str, command: Command) -> bool:
     """Whether a target is this directory or something in it, as far as it is known."""
     path = absolute(target, command.cwd)
     return path == directory or path.startswith(directory + "/")
+
+
+def brief(path: str) -> str:
+    """For a message."""
+    text = shown(path)
+    return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
 
 
 def _without_any(text: str) -> tuple[str, bool]:
@@ -102,7 +113,7 @@ def _here(stem: str, everything: bool, path: str, command: Command, around: Arou
         if cwd == path:
             what = what or "the working directory"
         elif cwd.startswith(path + "/"):
-            what = what or f"{path}, which holds the working directory"
+            what = what or f"{brief(path)}, which holds the working directory"
     if not what:
         return None
     return _system(path, everything, False, command, around) or Place(Kind.HERE, what)
@@ -115,14 +126,18 @@ def _system(path: str, everything: bool, guessed: bool, command: Command, around
     if not name:
         return Place(Kind.ROOT, "the whole file system")
     if path in (around.home, command.home) or _HOME.fullmatch(path):
-        return None if path.endswith("/" + SOME) else Place(Kind.HOME, f"the home directory {path}")
+        return None if path.endswith("/" + SOME) else Place(Kind.HOME, f"the home directory {brief(path)}")
     if name in _SCRATCH and (everything or guessed):
         return None
     if guessed and name[0].isupper():  # `"$project"/Library`
         return None
-    if name in SYSTEM or name in _BELOW or ("/" not in name and any(could_be(name, each) for each in SYSTEM)):
-        return Place(Kind.SYSTEM, f"the system directory {path}")
+    if name in SYSTEM or name in _BELOW or (has_glob(name) and _may_be_system(name)):
+        return Place(Kind.SYSTEM, f"the system directory {brief(path)}")
     return None
+
+
+def _may_be_system(name: str) -> bool:
+    return any(each.count("/") == name.count("/") and could_be(name, each) for each in SYSTEM | _BELOW)
 
 
 def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | None:
@@ -138,12 +153,12 @@ def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | Non
 
 def _mounted(path: str, around: Around) -> Place | None:
     if path != "/tmp" and (path in around.mounts or _MOUNT.fullmatch(path)):
-        return Place(Kind.MOUNT, f"all that is mounted at {path}")
+        return Place(Kind.MOUNT, f"all that is mounted at {brief(path)}")
     return None
 
 
 def _own(path: str, around: Around) -> Place | None:
     home, _, name = path.rpartition("/")
     if home and home == around.home and _KEPT.fullmatch(name):
-        return Place(Kind.OWN, f"all that the user keeps in {path}")
+        return Place(Kind.OWN, f"all that the user keeps in {brief(path)}")
     return None

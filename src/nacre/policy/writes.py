@@ -63,9 +63,15 @@ def _of(deed: Deed, *valued: str) -> Callable[[Command], Iterator[Change]]:
     return lambda command: (Change(deed, each) for each in command.operands(*valued))
 
 
+_VALUED = {
+    "install": ("-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group"),
+    "rsync": ("-e", "--rsh", "-f", "--filter", "--exclude", "--include", "--exclude-from", "--files-from"),
+}
+
+
 def _copied(command: Command) -> Iterator[Change]:
     """cp, mv, install, ln, rsync: to the last operand, or to the directory of `-t`."""
-    operands = command.operands("-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "-g", "-e", "--rsh")
+    operands = command.operands(*_VALUED.get(command.name, ("-t", "--target-directory", "-S", "--suffix")))
     into = [] if command.name == "rsync" else values(command, "t", "--target-directory", before="abdfilnprsuvPRxTDCc")
     sources = operands if into else operands[:-1]
     if command.name == "install" and command.has("-d", "--directory"):
@@ -124,7 +130,7 @@ def _unpacked(command: Command) -> Iterator[Change]:
     first = command.argv[1] if len(command.argv) > 1 else ""
     if command.name == "unzip":
         into = values(command, "d")
-    elif command.has("--extract", "--get") or re.match(r"-?[A-Za-z]*x", first):
+    elif any(re.fullmatch(r"-[A-Za-z]*x[A-Za-z]*|--extract|--get", word) for word in command.args) or "x" in first[:4]:
         into = values(command, "C", "--directory")
     else:
         into = []
@@ -132,13 +138,14 @@ def _unpacked(command: Command) -> Iterator[Change]:
 
 
 _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
-    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync", "ddrescue"), _copied),
+    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copied),
     **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
     **dict.fromkeys(("sed", "gsed", "perl"), _in_place),
     **dict.fromkeys(("chmod", "chown", "chgrp"), _marked),
     **dict.fromkeys(("curl", "wget"), _fetched),
     **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),
     **dict.fromkeys(("tar", "bsdtar", "unzip"), _unpacked),
+    "ddrescue": lambda command: (Change(Deed.FILLS, each) for each in command.operands()[1:2]),
     "tee": _of(Deed.FILLS),
     "sponge": _of(Deed.FILLS),
     "touch": _of(Deed.FILLS, "-d", "--date", "-t", "-r", "--reference"),

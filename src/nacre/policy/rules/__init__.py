@@ -28,14 +28,14 @@ LISTED: dict[str, tuple[str, ...]] = {
         "dev_tcp_shell": "script",
         "disk_format": (
             "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
-            "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.bfs mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 "
-            "mkfs.udf mkfs.zonefs mkfs.hfsplus mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs "
-            "newfs_msdos pvcreate pvremove fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zpool diskutil nvme parted "
+            "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.hfsplus "
+            "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos pvcreate pvremove "
+            "fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool diskutil nvme lvremove vgremove parted "
             "wipefs format"
         ),
         "disk_write": (
-            "> cp mv install ln rsync ddrescue dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort "
-            "openssl pv tar bsdtar unzip tee sponge touch truncate fallocate mkdir rm rmdir unlink shred "
+            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
+            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred "
             "blkdiscard badblocks hdparm"
         ),
         "docker_prune": "docker podman nerdctl",
@@ -46,7 +46,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "iptables ip6tables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft ufw nft pfctl "
             "systemctl service"
         ),
-        "fork_bomb": "script perl python python2 python3 ruby php",
+        "fork_bomb": "script *",
         "gh_delete": "gh glab",
         "git_add_blind": "git",
         "git_branch_delete_force": "git",
@@ -75,15 +75,15 @@ LISTED: dict[str, tuple[str, ...]] = {
         "shred_wipe": "shred srm wipe",
         "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
         "ssh_write": (
-            "> cp mv install ln rsync ddrescue dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort "
-            "openssl pv tar bsdtar unzip tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
+            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
         ),
         "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
         "too_complex": "script",
         "user_delete": "userdel deluser groupdel delgroup passwd dscl",
         "write_etc": (
-            "> cp mv install ln rsync ddrescue dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort "
-            "openssl pv tar bsdtar unzip tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
+            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
         ),
     }.items()
 }

@@ -10,22 +10,18 @@ from __future__ import annotations
 import re
 
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+_OPENS = re.compile(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
+"""A part of a mode that lets others write."""
 
 
 def finds(command: Command, around: Around) -> Hit | None:
     if not command.has("-R", "--recursive") or command.has("--reference"):
         return None
     mode = "".join(command.operands()[:1])
-    return Hit() if any(map(_opens, mode.split(","))) else None
-
-
-def _opens(clause: str) -> bool:
-    """It lets others write."""
-    if re.fullmatch(r"=?[0-7]*[2367]", clause):
-        return len(clause.lstrip("=0")) <= 1 or len(clause.lstrip("=")) >= 3
-    return re.fullmatch(r"[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*", clause) is not None
+    return Hit() if any(map(_OPENS.fullmatch, mode.split(","))) else None
 
 
 RULE = Rule(

@@ -19,7 +19,9 @@ def finds(command: Command, around: Around) -> Hit | None:
         return None
     outer = command.parent.script if command.parent is not None else None
     first = "" if outer and DECODED in outer else "".join(command.argv[:1])
-    return Hit() if DECODED in (command.script or first) else None
+    if DECODED in first:
+        return Hit(words="$(…)")
+    return Hit() if DECODED in (command.script or "") else None
 
 
 RULE = Rule(

@@ -10,49 +10,39 @@ from __future__ import annotations
 import re
 
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
 from nacre.shell.text import plain
+from nacre.verdict import Decision
 
-_TYPES = (
-    "ext2 ext3 ext4 xfs btrfs vfat fat msdos ntfs exfat f2fs jfs reiserfs minix bfs nilfs2 ocfs2 gfs2 udf zonefs hfsplus"
-).split()
 _MAKERS = (
-    *("mkfs", *(f"mkfs.{each}" for each in _TYPES)),
-    *("mke2fs", "mkswap", "mkdosfs", "mkntfs", "mkexfatfs", "newfs", "newfs_hfs", "newfs_apfs", "newfs_msdos"),
-    *("pvcreate", "pvremove"),
-)
+    "mkfs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkfs.vfat", "mkfs.fat", "mkfs.msdos",
+    "mkfs.ntfs", "mkfs.exfat", "mkfs.f2fs", "mkfs.jfs", "mkfs.reiserfs", "mkfs.minix", "mkfs.nilfs2", "mkfs.ocfs2",
+    "mkfs.gfs2", "mkfs.hfsplus", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "mkexfatfs", "newfs", "newfs_hfs",
+    "newfs_apfs", "newfs_msdos", "pvcreate", "pvremove",
+)  # fmt: skip
+_NAMED = ("zpool", "zfs", "diskutil", "lvremove", "vgremove")
+"""Their targets are names, not paths."""
 _READS = {
     "fdisk": ("-l", "--list", "-s", "--getsz", "-x", "--list-details"),
     "cfdisk": (),
     "gdisk": ("-l",),
-    "sfdisk": (
-        "-l",
-        "--list",
-        "-d",
-        "--dump",
-        "-J",
-        "--json",
-        "-s",
-        "--show-size",
-        "-F",
-        "--list-free",
-        "-V",
-        "--verify",
-    ),
+    "sfdisk": ("-l", "--list", "-d", "--dump", "-J", "--json", "-s", "--show-size", "-F", "--list-free", "--verify"),
     "sgdisk": ("-p", "--print", "-i", "--info", "-v", "--verify", "-O", "--print-mbr", "-b", "--backup"),
 }
 """Partitioners, and their options that only look."""
+_CHANGES = ("-Z", "-z", "-o", "-n", "-d", "-t", "-g", "--zap", "--zap-all", "--clear", "--new", "--delete")
 _ACTS = {
     "cryptsetup": ("luksFormat", "luksErase", "erase"),
+    "zfs": ("destroy",),
+    "mdadm": ("--zero-superblock", "--create", "-C"),
     "zpool": ("create", "destroy", "labelclear"),
     "diskutil": ("eraseDisk", "eraseVolume", "partitionDisk", "reformat", "zeroDisk", "randomDisk", "secureErase"),
     "nvme": ("format", "sanitize"),
 }
 """Programs with subcommands."""
 _PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
-_VALUED = (*"-t -L -F -b -m -N -U -E -O -I -i -s -n -d -p -o -c".split(), "--type", "--label", "--uuid", "--offset")
+_VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c")
 
 
 def finds(command: Command, around: Around) -> Hit | None:
@@ -60,11 +50,14 @@ def finds(command: Command, around: Around) -> Hit | None:
     if command.has("--help", "--version") or not any(_device(each, command) for each in command.args):
         return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None
     if name in _MAKERS:
-        found = any(_device(each, command) for each in command.operands(*_VALUED)) and not command.has("-V")
+        devices = [each for each in command.args if plain(each)] + command.operands(*_VALUED)
+        found = any(_device(each, command) for each in devices) and not command.has("-V")
     elif name in _READS:
-        found = not command.has(*_READS[name])
+        found = not command.has(*_READS[name]) or (name == "sgdisk" and command.has(*_CHANGES))
     elif name in _ACTS:
         found = any(each in _ACTS[name] for each in command.args)
+    elif name in _NAMED:
+        found = True
     elif name == "parted":
         words = " ".join(command.args[1:]).split()
         found = not command.has("-l", "--list") and (any(map(_PARTED.fullmatch, words)) or len(command.operands()) == 1)
@@ -79,7 +72,7 @@ def _device(word: str, command: Command) -> bool:
         return False
     if not plain(word) and not re.search(r"[\w.]", word):
         return True
-    if command.name in ("zpool", "diskutil"):
+    if command.name in _NAMED:
         return True
     path = absolute(word, command.cwd)
     return path.startswith("/dev/") and not path.startswith("/dev/shm/")
@@ -90,19 +83,22 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would erase a disk or change how it is divided",
     instead="look with `lsblk -f` or `fdisk -l`, or work on an image file",
-    commands=(*_MAKERS, *_READS, *_ACTS, "parted", "wipefs", "format"),
+    commands=(*_MAKERS, *_READS, *_ACTS, "lvremove", "vgremove", "parted", "wipefs", "format"),
     finds=finds,
     hits=(
         "mkfs.ext4 /dev/sdb1",
         "sudo mkfs -t ext4 -L data /dev/sdb",
         'mkfs.ext4 "$DISK"',
         "mkswap /dev/sda2",
+        "mkfs.ext4 -F /dev/loop0",
+        "lvremove -f vg/data",
         "fdisk /dev/sda",
         "printf 'o\\nw\\n' | sudo fdisk /dev/sdb",
         "parted -s /dev/sda mklabel gpt",
         "parted /dev/sdb -- mkpart primary 0% 100%",
         "sfdisk /dev/sda < layout",
         "sgdisk --zap-all /dev/sda",
+        "sgdisk -n 1:0:0 -p /dev/sda",
         "wipefs -a /dev/sdb",
         "cryptsetup luksFormat /dev/sdb1",
         "zpool destroy tank",

@@ -9,39 +9,40 @@ from __future__ import annotations
 
 import re
 
+from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.policy.writes import WRITERS, Deed, changes
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import UNKNOWN, shown
+from nacre.shell.text import UNKNOWN
+from nacre.verdict import Decision
 
 _DISK = re.compile(
     r"/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|md|dm-|loop|nbd|zd|mtdblock|pmem)(?!$)|disk/|mapper/.|zvol/|k?mem$|port$)"
 )
-_ERASES = {
-    "blkdiscard": (),
-    "badblocks": ("-w",),
-    "hdparm": (
-        *("--security-erase", "--security-erase-enhanced", "--write-sector", "--make-bad-sector"),
-        *("--trim-sector-ranges", "--sanitize-block-erase", "--sanitize-crypto-scramble"),
-    ),
-}
+_ERASERS = ("blkdiscard", "badblocks", "hdparm")
+_HDPARM = ("--security-erase", "--sanitize-", "--write-sector", "--make-bad-sector", "--trim-sector-ranges")
 
 
 def finds(command: Command, around: Around) -> Hit | None:
     for deed, target in changes(command):
         path = absolute(target, command.cwd)
         if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
-            return Hit(reason=f"would overwrite the disk {shown(path)}")
-    if command.name in _ERASES and (options := _ERASES[command.name]) is not None:
-        acts = any(word.partition("=")[0] in options for word in command.args) or (
-            command.has("-w") and "-w" in options
-        )
-        for target in command.operands("-b", "-c", "-s", "-o", "-l", "-p"):
-            if (acts or not options) and _DISK.match(absolute(target, command.cwd)):
-                return Hit(reason=f"would erase the disk {shown(target)}")
+            return Hit(reason=f"would overwrite the device {brief(path)}")
+    if command.name in _ERASERS and _erases(command):
+        for target in command.args:
+            if _DISK.match(absolute(target, command.cwd)):
+                return Hit(reason=f"would erase the device {brief(target)}")
     return None
+
+
+def _erases(command: Command) -> bool:
+    match command.name:
+        case "badblocks":
+            return command.has("-w")
+        case "hdparm":
+            return any(word.startswith(_HDPARM) for word in command.args)
+    return True
 
 
 RULE = Rule(
@@ -49,7 +50,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would overwrite a disk",
     instead="write to an image file, as in `dd of=disk.img`",
-    commands=(*WRITERS, *_ERASES),
+    commands=(*WRITERS, *_ERASERS),
     finds=finds,
     hits=(
         "dd if=/dev/zero of=/dev/sda bs=1M",
@@ -64,6 +65,7 @@ RULE = Rule(
         "tee /dev/sda < x.img",
         "mv x.img /dev/disk/by-id/usb-1",
         "shred -n 1 /dev/sda",
+        "ddrescue backup.img /dev/sda map",
         "blkdiscard -f /dev/nvme0n1",
         "badblocks -w /dev/sdb",
         "echo 1 > /dev/mem",

@@ -2,7 +2,7 @@
 
 Why      nobody has read what runs, the server may answer differently next time, and half an answer runs as well.
 Instead  `curl -fsSLo install.sh URL`, read it, then ask for it to be run.
-Misses   programs that fetch and run by themselves (`npx`, `pip install`, a Makefile); a file fetched in an earlier call.
+Misses   programs that fetch and run by themselves (`npx`, `pip install`); a file fetched in an earlier call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ def finds(command: Command, around: Around) -> Hit | None:
         return None
     outer = command.parent.script if command.parent is not None else None
     first = "" if outer and DOWNLOADED in outer else "".join(command.argv[:1])
-    return Hit() if DOWNLOADED in (command.script or first) else None
+    if DOWNLOADED in first:
+        return Hit(words="$(…)")
+    return Hit() if DOWNLOADED in (command.script or "") else None
 
 
 RULE = Rule(

@@ -1,32 +1,26 @@
 """find-delete: `find` deleting all it finds in the working directory, or by a pattern in the whole file system.
 
-Why      `find . -delete` is `rm -rf *` and `.git` with it; `-type f` alone is no choice, and tests behind `-delete` come
-         too late.
+Why      `find . -delete` takes `.git` with it; `-type f` alone is no choice, and tests behind `-delete` come too late.
 Instead  say which files, before `-delete`: `find . -name '*.pyc' -delete`.
 Misses   a choice that happens to fit everything (`-size +0`).
 """
 
 from __future__ import annotations
 
-from nacre.policy.finds import deletes, deletes_all, starts
-from nacre.policy.paths import Kind, precious
+from nacre.policy.finds import deletes, deletes_all, places, starts
+from nacre.policy.paths import Kind
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    everything = deletes_all(command)
-    if not everything and not deletes(command):
-        return None
-    for start in starts(command):
-        place = precious(start, command, around)
-        if place is None:
-            continue
-        if everything and place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
-            return Hit(reason=f"would delete all that is in {place.what}")
-        if not everything and start == "/":
-            return Hit(reason="would delete files all over the file system")
+    if not deletes_all(command):
+        everywhere = "/" in starts(command) and deletes(command)
+        return Hit(reason="would delete files all over the file system") if everywhere else None
+    for place in places(command, around):
+        if place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+            return Hit(reason=f"would delete {place.what}")
     return None
 
 

@@ -7,8 +7,8 @@ Misses   a choice that happens to fit everything (`-size +0`); `find-delete` loo
 
 from __future__ import annotations
 
-from nacre.policy.finds import deletes_all, starts
-from nacre.policy.paths import Kind, precious
+from nacre.policy.finds import deletes_all, places
+from nacre.policy.paths import Kind
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
@@ -17,10 +17,9 @@ from nacre.verdict import Decision
 def finds(command: Command, around: Around) -> Hit | None:
     if not deletes_all(command):
         return None
-    for start in starts(command):
-        place = precious(start, command, around)
-        if place is not None and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM) and start.rstrip("/") != "/tmp":
-            return Hit(reason=f"would delete all that is in {place.what}")
+    for place in places(command, around):
+        if place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+            return Hit(reason=f"would delete {place.what}")
     return None
 
 

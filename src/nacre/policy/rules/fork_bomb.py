@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import EVERY, Around, Hit, Rule
 from nacre.shell import Command, Script
 from nacre.verdict import Decision
 
@@ -21,8 +21,15 @@ _FORKS = re.compile(
 )
 
 
+_TIGHT = re.compile(r"([\w:.]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+"""Without the blanks that bash wants; other shells run it."""
+
+
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    return (*script.bombs[0], Hit()) if script.bombs else None
+    if script.bombs:
+        return (*script.bombs[0], Hit())
+    found = _TIGHT.search(script.text) if script.broken else None
+    return (*found.span(), Hit()) if found else None
 
 
 def finds(command: Command, around: Around) -> Hit | None:
@@ -34,11 +41,12 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="starts copies of itself until the machine stops answering",
     instead="a loop with a fixed number of rounds, as in `for i in $(seq 4); do …; done`",
-    commands=("script", "perl", "python", "python2", "python3", "ruby", "php"),
+    commands=("script", EVERY),
     finds=finds,
     in_script=in_script,
     hits=(
         ":(){ :|:& };:",
+        ":(){:|:&};:",
         "bomb() { bomb | bomb & }; bomb",
         "function f { f & f; }; f",
         "f() ( f | f & ); f",

@@ -2,7 +2,7 @@
 
 Why      the text that runs is not the text that a person reads and approves.
 Instead  write it without them; in a string, by its escape: `$'\\u200b'`.
-Misses   letters that look like others (a Cyrillic `а`).
+Misses   letters that look like others (Cyrillic ones among Latin).
 """
 
 from __future__ import annotations
@@ -33,17 +33,14 @@ def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
             continue
         name = unicodedata.name(found[0], "tag").lower()
         near = "".join(each for each in text[max(0, at - 12) : at + 13] if not _HIDDEN.match(each))
-        return (
-            at,
-            at + 1,
-            Hit(words=f"U+{ord(found[0]):04X}", reason=f'({name}, near "{near}") hides what the text says'),
-        )
+        hit = Hit(words=f"U+{ord(found[0]):04X}", reason=f'({name}, near "{near}") hides what the text says')
+        return at, at + 1, hit
     return None
 
 
 def _joins(text: str, at: int) -> bool:
     """Between two emoji, or two letters of a script that is written with joiners."""
-    before = text[:at].rstrip("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")[-1:]
+    before = text[max(0, at - 4) : at].rstrip("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")[-1:]
     after = text[at + 1 : at + 2]
     if text[at] == "\u200d" and _emoji(before) and _emoji(after):
         return True

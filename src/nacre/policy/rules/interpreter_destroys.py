@@ -1,7 +1,7 @@
 """interpreter-destroys: deleting precious places from a one-liner or here-document in another language.
 
-Why      `shutil.rmtree(os.getcwd())` is `rm -rf .` in other words. Commands that such code starts, and plain literals, are
-         read as if they stood in the script; this rule is about the rest.
+Why      `shutil.rmtree(os.getcwd())` is `rm -rf .` in other words. Commands that such code starts are read as if they
+         stood in the script; this rule is about its own calls.
 Instead  name the directory: `shutil.rmtree("build")`.
 Misses   a path that comes from a variable, an argument or a file; code in files that are already there.
 """
@@ -19,15 +19,15 @@ from nacre.verdict import Decision
 
 _STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
 _TREE = (
-    r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|rm_r|remove_dir_all|remove_entry_secure|rimraf(?:\.sync)?|"
-    r"fs(?:\.promises)?\.rm)\s*\(?\s*"
+    r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
+    r"rimraf(?:\.sync)?|fs(?:\.promises)?\.rm)\s*\(?\s*"
 )
 _GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s*[(\[]?\s*"
 _PATHS = (
     re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s*|os\.path\.expanduser\(\s*)*{_STRING}"),
     re.compile(rf"\b{_TREE}{_GLOB}{_STRING}"),
-    re.compile(rf"\bfor\s+(\w+)\s+in\s+{_GLOB}{_STRING}.*?\b{_TREE}\1\b", re.DOTALL),
-    re.compile(rf"\b{_GLOB}{_STRING}\s*\)?\s*\.(?:each|forEach)\b.*?\b{_TREE}", re.DOTALL),
+    re.compile(rf"\bfor\s+(\w+)\s+in\s+{_GLOB}{_STRING}.{{0,400}}?\b{_TREE}\1\b", re.DOTALL),
+    re.compile(rf"\b{_GLOB}{_STRING}\s*\)?\s*\.(?:each|forEach)\b.{{0,400}}?\b{_TREE}", re.DOTALL),
 )
 _HERE = re.compile(
     rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)"
@@ -52,10 +52,10 @@ def finds(command: Command, around: Around) -> Hit | None:
             path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
             place = precious(globbed(path), command, around)
             if place is not None and not _inside(found.start(), quoted):
-                return Hit(words=found[0], reason=f"would delete {place.what}")
+                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}")
     for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
         if (bare := pattern.search(code)) and not _inside(bare.start(), quoted):
-            return Hit(words=bare[0], reason=f"would delete {what}")
+            return Hit(words=bare[0] + "…)", reason=f"would delete {what}")
     return None
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.policy.writes import changes
 from nacre.shell.command import Command
+from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
@@ -20,7 +20,7 @@ def finds(command: Command, around: Around) -> Hit | None:
     for _, target in changes(command):
         place = precious(target, command, around)
         if place is not None and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
-            return Hit(reason=f"would change {place.what} with all that is in it")
+            return Hit(reason=f"would change, with all that is in it, {place.what}")
     return None
 
 

@@ -1,6 +1,6 @@
 """rm-precious: deleting what a task cannot own: system directories, the working directory, a repository's history.
 
-Why      it does not come back. A bare `*` or `.` depends on where the command happens to run, and `"$X"/*` on X being set.
+Why      it does not come back. A bare `*` or `.` depends on where the command happens to run, `"$X"/*` on X being set.
 Instead  name the directory (`rm -rf ./build`, `build/*`), or write `"${X:?}"/*`, which stops when X is empty.
 Misses   a link that leads there; a directory of yours that matters just as much (`~/thesis`).
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import least
+from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
@@ -21,7 +21,7 @@ def finds(command: Command, around: Around) -> Hit | None:
         if place := precious(target, command, around):
             if least(target) != target:
                 return Hit(
-                    reason=f"would delete {place.what} if what is unknown here is empty",
+                    reason=f"would delete {place.what}",
                     instead='let it stop when empty, as in `"${X:?}"/*`, or name the directory',
                 )
             if place.kind not in (Kind.ROOT, Kind.HOME):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.verdict import Decision
 from nacre.shell.command import Command
 from nacre.shell.text import least
+from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:

@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import re
 
+from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.writes import WRITERS, Deed, changes
 from nacre.shell import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import UNKNOWN, shown
+from nacre.shell.text import UNKNOWN
 from nacre.verdict import Decision
 
-_PRIVATE = re.compile(rf"(?:/root|/(?:home|Users)/[^/]+)/\.ssh(?:/(?!known_hosts)|$)|.*{UNKNOWN}/\.ssh/authorized_keys")
+_SSH = re.compile(r"(.*)/\.ssh(?:/(?!known_hosts)(.*)|$)", re.DOTALL)
+_HOME = re.compile(r"/root|/(?:home|Users)/[^/]+")
 
 
 def finds(command: Command, around: Around) -> Hit | None:
     for deed, target in changes(command):
-        path = absolute(target, command.cwd)
-        ours = path.startswith(around.home + "/") and path.replace(around.home, "/home/me", 1)
-        if deed in (Deed.FILLS, Deed.TAKES) and _PRIVATE.match(ours or path):
-            return Hit(reason=f"would change who may log in, or how: {shown(target)}")
+        found = _SSH.fullmatch(absolute(target, command.cwd))
+        if found is None or deed not in (Deed.FILLS, Deed.TAKES):
+            continue
+        owner, name = found.groups()
+        guessed = owner.endswith(UNKNOWN) and (name or "").startswith("authorized_keys")
+        if owner in (around.home, command.home) or _HOME.fullmatch(owner) or guessed:
+            return Hit(reason=f"would change who may log in, or how: {brief(target)}")
     return None
 
 

@@ -31,6 +31,9 @@ RULE = Rule(
     in_script=in_script,
     hits=(
         "sudo " * 12 + "ls",
+        "env " * 12 + "ls",
+        "eval " * 12 + "ls",
+        "nice " * 9 + "nohup ls",
         "echo " + "$(echo " * 300 + "x" + ")" * 300,
         "if true; then " * 400 + "ls" + "; fi" * 400,
     ),
@@ -38,6 +41,8 @@ RULE = Rule(
         "sudo env nice timeout 5 ls",
         "echo $(echo $(echo x))",
         "((((ls))))",
+        "sudo -u dev bash -c 'nohup make &'",
+        "a | b | c | d | e | f | g | h | i | j | k",
         "for i in 1 2 3; do for j in 1 2 3; do echo $i$j; done; done",
     ),
 )
