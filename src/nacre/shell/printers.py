@@ -110,7 +110,9 @@ def _tr(walker: Walker, command: Command, state: State) -> str:
 def _characters(text: str) -> str:
     """A set of tr's, written out: `a-z`, `[:upper:]`."""
     text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), ansi_c(text))
-    return re.sub(r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text, flags=re.S)
+    return re.sub(
+        r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text, flags=re.S
+    )
 
 
 def _rev(walker: Walker, command: Command, state: State) -> str:
