@@ -35,10 +35,7 @@ def each(commands: list[str]) -> list[Row]:
 
 def script(commands: list[str]) -> list[Row]:
     """A hundred kilobytes of them, one a line, that can stand in one script."""
-    lines = []
-    for command in commands:
-        if "\n" not in command and "<<" not in command and not parse(command)[1]:
-            lines.append(command)
+    lines = [each for each in commands if "\n" not in each and "<<" not in each and not parse(each)[1]]
     text = "\n".join(lines * 3)[:100_000].rpartition("\n")[0]
     taken = []
     for _ in range(ROUNDS):

@@ -58,7 +58,7 @@ def test_every_command_of_the_corpus_gets_the_verdict_it_deserves(kind: str) -> 
 
 
 NOT_FOUND = {
-    "function: command_not_found_handle runs arguments": "a handler that bash calls by itself, with arguments of its own",
+    "function: command_not_found_handle runs arguments": "a handler that bash calls by itself",
     "wrapper (program missing or not run here): docker run": "runs in a container, not here",
     "wrapper (program missing or not run here): docker exec sh -c": "runs in a container, not here",
     "wrapper (program missing or not run here): podman run": "runs in a container, not here",

@@ -1,4 +1,4 @@
-"""A rule: a deed by name, how to recognise it, why it is stopped, what to do instead, and examples that are its tests."""
+"""A rule: a deed by name, how to recognise it, why it is stopped, what to do instead; its examples are its tests."""
 
 from __future__ import annotations
 

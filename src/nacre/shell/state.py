@@ -31,8 +31,8 @@ class Alias:
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "loops", "maps", "references", "settled", "strict", "variables",
-        "written", "zero",
+        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "loops", "maps",
+        "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: dict[str, list[Value]]) -> None:

@@ -125,7 +125,7 @@ def _set(negated: bool, inside: str) -> str:
 
 
 def could_be(text: str, name: str) -> bool:
-    """Whether a command word, possibly a glob such as `/bin/r?`, may name this. A bare `*` names nothing in particular."""
+    """Whether a command word, possibly a glob such as `/bin/r?`, may name this; `*` names nothing in particular."""
     if plain(text):
         return text == name
     if not has_glob(text) or not whole(text) or (STAR in text and not re.search(r"\w", text)):

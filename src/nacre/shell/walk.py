@@ -159,7 +159,7 @@ class Walker:
             if text is not None and command is not None:
                 self.read(command, text, state.fork())
         elif function := function_name(name):
-            self.block(parse(f"{function} {value}", lambda position: 0)[0], state, None)
+            self.block(parse(f"{function} {value}", lambda _: 0)[0], state, None)
         elif is_command(name):
             parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
             script, self._inside = parent.script, self._inside or (parent.start, parent.end)
