@@ -64,11 +64,11 @@ NOT_FOUND = {
     "wrapper (program missing or not run here): podman run": "runs in a container, not here",
     "wrapper (program missing or not run here): kubectl exec": "runs in a container, not here",
     "shell: echo | base64 | base64 -d | sh": "not decoded; refused as decoded text that reaches a shell",
-    "alias: reserved word alias": "an alias for a keyword changes the grammar of the lines after it",
     "program: awk -v system": "awk is read by shape, not by grammar",
     "program: perl open pipe": "perl is read by shape, not by grammar",
     "program: make SHELL variable override": "make is not expanded",
     "program: tclsh exec": "tcl is not read",
+    "program: find -fprintf to script then sh": "what find writes to files is not followed",
     "program: PATH directory program": "programs are not looked up",
 }
 """Positions in which a command is not seen, and why."""
