@@ -48,11 +48,15 @@ check: venv ## lint, format, types, import directions, requirement marks
 
 .PHONY: bench
 bench: venv ## measure; keeps the table in bench/RESULTS.md
-	$(BIN)/python -m bench.foundation $(ARGS)
+	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: requirements
 requirements: venv ## each requirement with the tests that prove it
 	$(BIN)/python scripts/requirements.py $(ARGS)
+
+.PHONY: rules
+rules: venv ## write docs/rules anew from the rules
+	$(BIN)/python scripts/rule_pages.py
 
 .PHONY: constraints
 constraints: ## pin the newest development dependencies anew (needs uv)

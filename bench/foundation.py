@@ -1,7 +1,4 @@
-"""What a supervised command costs: start-up, one command, much output, many at once. `make bench` runs it.
-
-Prints a table and keeps it in RESULTS.md. Figures are of one run on one machine; ratios are what to compare.
-"""
+"""What a supervised command costs: start-up, one command, much output, many at once."""
 
 from __future__ import annotations
 
@@ -10,9 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 
-from bench.measure import BASH, HERE, Floor, Row, machine, medians, ms, process, run, table, timed
+from bench.measure import BASH, Floor, Row, medians, ms, process, timed
 from nacre import Bash, Request
 from nacre.keeper.client import Client, client
 
@@ -87,7 +83,7 @@ async def bulk(bash: Bash) -> list[Row]:
                 "nacre": timed(lambda command=command: bash.run(command)),  # type: ignore[misc]
                 "cat": process(BASH, "-c", f"{command} | cat >/dev/null"),
             },
-            rounds=9,
+            rounds=21,
             warm_up=1,
         )
         label = command.replace("|", "\\|")
@@ -151,10 +147,10 @@ async def many(bash: Bash) -> list[Row]:
     return [Row("500 × `sleep 1` at once, against bare asyncio", ms(took["nacre"]), f"{ratio:.2f} ×", "≤ 1.5")]
 
 
-async def main() -> None:
+async def rows() -> list[Row]:
     bash = Bash()
     await bash.run("true")
-    rows = [
+    return [
         *await latency(bash),
         *await in_a_row(bash),
         *await bulk(bash),
@@ -162,15 +158,3 @@ async def main() -> None:
         *await many(bash),
         *await keeper(bash),
     ]
-    text = (
-        "# Measurements\n\n"
-        f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}. Rivals take turns in one run, medians, "
-        f"{ROUNDS} rounds for one command; both streams captured, own session, every default on.\n\n"
-        "## Foundation\n\n" + table(rows) + "\n"
-    )
-    print(text)
-    (HERE / "RESULTS.md").write_text(text)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -34,11 +34,16 @@ show 124 "nacre run --timeout 1 'echo partial; setsid sleep 987 & (setsid sh -c 
 
 scene 'However a command ends, the caller is told.'
 show 137 "nacre run 'kill -9 \$\$'"
-show 125 "nacre run 'echo so far; kill -9 \$PPID; sleep 60'"
+show 125 "nacre run 'echo so far; read _ _ _ keeper _ </proc/\$\$/stat; kill -9 \$keeper; sleep 60'"
 
 scene 'Secrets of the environment stay out of commands, unless they are let through.'
 show 1 "nacre run 'env | grep FAKE'"
 show 0 "nacre run --pass-env FAKE_API_KEY 'env | grep FAKE'"
+
+scene 'A command is checked before it runs: by what it would do, not by what it looks like. None of these was run.'
+show 126 "nacre run 'git push -f origin main'"
+show 2 "nacre explain \"sudo bash -c 'rm -rf /'\""
+show 0 "nacre check \"echo 'rm -rf /'\""
 
 scene 'Programs read JSON.'
 show 0 "nacre run --json 'echo out; echo err >&2'"

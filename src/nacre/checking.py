@@ -27,15 +27,22 @@ def check(
     `cwd` and `HOME` are this process's unless given. Values in `env` are known words, and some of them code
     (`BASH_ENV`, exported functions); `stdin` is a script where a shell would read it.
     """
+    return examine(command, cwd=cwd, env=env, stdin=stdin, policy=policy)[1]
+
+
+def examine(
+    command: str,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    policy: Policy = DEFAULT,
+) -> tuple[Script, Verdict]:
+    """The same, with what the command would run."""
     place = _directory(cwd)
     home = (env or {}).get("HOME") or os.environ.get("HOME") or "/root"
     script = read(command, cwd=place, home=home, env=env, stdin=stdin)
-    return judge(script, Around(place, home, mounts=mounts(), runtimes=runtimes()), policy)
-
-
-def script_of(command: str, *, cwd: str | os.PathLike[str] | None = None) -> Script:
-    """What a command would run, for a reader."""
-    return read(command, cwd=_directory(cwd), home=os.environ.get("HOME") or "/root")
+    return script, judge(script, Around(place, home, mounts=mounts(), runtimes=runtimes()), policy)
 
 
 def _directory(cwd: str | os.PathLike[str] | None) -> str:

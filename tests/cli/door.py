@@ -17,6 +17,9 @@ from tests.support.waiting import PATIENCE
 
 NACRE = [sys.executable, "-W", "error", "-m", "nacre"]
 
+KILL_KEEPER = "read _ _ _ keeper _ </proc/$$/stat; kill -9 $keeper"
+"""As far as the checker can tell, it might be any process: `kill -9 $PPID` would be refused."""
+
 Program = subprocess.Popen[bytes]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.door import Done, Nacre
+from tests.cli.door import KILL_KEEPER, Done, Nacre
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import PATIENCE
 
@@ -48,7 +48,7 @@ def test_a_bash_that_cannot_be_started_gives_125(nacre: Nacre, tmp_path: Path) -
 
 @pytest.mark.req("P-006")
 def test_a_keeper_that_is_killed_gives_125_with_what_was_printed(nacre: Nacre, life: Lifeline) -> None:
-    done = nacre("run", f"{life.hold} echo partial; (setsid sleep 60 &); kill -9 $PPID; sleep 60")
+    done = nacre("run", f"{life.hold} echo partial; (setsid sleep 60 &); {KILL_KEEPER}; sleep 60")
     life.wait_over()
     assert done == Done(125, b"partial\n", b"nacre: lost: nacre's keeper process was killed\n")
 

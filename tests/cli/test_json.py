@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.door import Done, Nacre
+from tests.cli.door import KILL_KEEPER, Done, Nacre
 
 
 def parsed(done: Done) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
     ("command", "code", "outcome"),
     [
         ("kill -9 $$", 137, {"kind": "signalled", "signal": 9}),
-        ("kill -9 $PPID; sleep 60", 125, {"kind": "lost", "reason": "nacre's keeper process was killed"}),
+        (f"{KILL_KEEPER}; sleep 60", 125, {"kind": "lost", "reason": "nacre's keeper process was killed"}),
     ],
 )
 def test_every_outcome_has_its_shape(nacre: Nacre, command: str, code: int, outcome: dict[str, Any]) -> None:

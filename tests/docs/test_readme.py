@@ -31,3 +31,13 @@ def test_every_page_it_links_to_exists() -> None:
     pages = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", README) if "://" not in target]
     assert pages
     assert [page for page in pages if not (ROOT / page).exists()] == []
+
+
+def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
+    (shown,) = (block for block in blocks("console") if "nacre explain" in block)
+    calls = re.findall(r"^\$ (nacre (?:check|explain) .*)\n((?:(?!\$ ).*\n)+)", shown, re.MULTILINE)
+    assert len(calls) == 2
+    for command, answer in calls:
+        words = ["bash", "-c", command.replace("nacre ", f"{sys.executable} -m nacre ", 1)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+        assert done.stdout == answer

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 import pytest
 
-from nacre import Decision
+from nacre import Decision, Policy, Verdict
+from nacre.policy.policy import DEFAULT
 from nacre.policy.rule import Rule
 from nacre.policy.rules import LISTED, SCRIPT, load
-from tests.policy.test_corpus import verdict
+from tests.policy.test_corpus import verdict as by_default
 
 RULES = [load(module) for module in LISTED]
 MODULES = dict(zip(LISTED, RULES, strict=True))
 HITS = [(rule, example) for rule in RULES for example in rule.hits]
 PASSES = [(rule, example) for rule in RULES for example in rule.passes]
+
+
+NAMED = Policy(decisions={rule.id: rule.decision for rule in RULES if rule.optional})
+
+
+def verdict(rule: Rule, command: str) -> Verdict:
+    """By the default policy, and with the rule switched on if it is off by default."""
+    return by_default(command, policy=NAMED if rule.optional else DEFAULT)
 
 
 def name(case: object) -> str:
@@ -31,7 +41,7 @@ def test_a_rule_is_listed_under_the_commands_it_looks_at(module: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=name)
 def test_a_rule_has_a_page_and_examples(rule: Rule) -> None:
-    page = __import__(f"nacre.policy.rules.{rule.id.replace('-', '_')}", fromlist=["RULE"]).__doc__
+    page = import_module(f"nacre.policy.rules.{rule.id.replace('-', '_')}").__doc__ or ""
     assert page.startswith(f"{rule.id}: ")
     assert re.search(r"^Why ", page, re.MULTILINE)
     assert re.search(r"^Instead ", page, re.MULTILINE)
@@ -43,17 +53,23 @@ def test_a_rule_has_a_page_and_examples(rule: Rule) -> None:
 
 @pytest.mark.parametrize(("rule", "example"), HITS, ids=name)
 def test_a_rule_finds_its_examples(rule: Rule, example: str) -> None:
-    assert rule.id in {finding.rule for finding in verdict(example).findings}
+    assert rule.id in {finding.rule for finding in verdict(rule, example).findings}
 
 
 @pytest.mark.parametrize(("rule", "example"), PASSES, ids=name)
 def test_a_rule_leaves_its_look_alikes_alone(rule: Rule, example: str) -> None:
-    assert rule.id not in {finding.rule for finding in verdict(example).findings}
+    assert rule.id not in {finding.rule for finding in verdict(rule, example).findings}
+
+
+@pytest.mark.req("T-04")
+def test_an_optional_rule_is_off_until_a_policy_names_it() -> None:
+    assert by_default("ls; pwd").decision is Decision.ALLOW
+    assert by_default("ls; pwd", policy=NAMED).rule == "restricted-characters"
 
 
 @pytest.mark.parametrize(("rule", "example"), HITS, ids=name)
 def test_a_message_names_the_words_gives_a_way_out_and_is_short(rule: Rule, example: str) -> None:
-    for finding in verdict(example).findings:
+    for finding in verdict(rule, example).findings:
         assert finding.words
         assert f"`{finding.words}`" in finding.message
         assert "Instead: " in finding.message

@@ -1,4 +1,4 @@
-"""The door: `nacre run`, `nacre doctor`, `nacre --version`.
+"""The door: `nacre run`, `check`, `explain`, `rules`, `doctor`, and `nacre --version`.
 
 Words in, exit code out. Nothing here loads before it is needed: a command line is as fast as its imports. Everything
 that nacre raises on purpose ends here, as a line on stderr (as JSON on stdout with `--json`) and a code of our own.
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FAILED = 125
+UNANSWERED = 3
+"""FAILED, of the commands that answer with 0, 1 and 2."""
 REFUSED = 126
 INTERRUPTED = 130
 CLOSED = 141
@@ -23,15 +25,19 @@ CLOSED = 141
 
 _HELP = """\
 usage: nacre run [options] 'command'     run a shell command, supervised
+       nacre check [options] 'command'   may it run? allow, ask or refuse; nothing is run
+       nacre explain 'command'           what it would run, and what the checker says of it
+       nacre rules [ID]                  what the checker looks for, and why
        nacre doctor [--json]             what this machine supports
        nacre --version
        nacre COMMAND --help              the options of one of them
 
-nacre runs shell commands for AI agents: output passes through unchanged, every process has an owner,
-and nothing of a command outlives it unseen.
+nacre runs shell commands for AI agents: each is checked before it runs, output passes through unchanged,
+every process has an owner, and nothing of a command outlives it unseen.
 
 exit codes of `nacre run`: the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself
-failed; 126 refused; 130 Ctrl-C.
+failed; 126 refused; 130 Ctrl-C. Of `nacre check` and `explain`: 0 allow; 1 ask; 2 refuse; 3 nacre itself
+failed.
 """
 
 
@@ -51,14 +57,18 @@ def _answer(words: list[str], *, own: bool) -> int:
         except (BrokenPipeError, CannotWrite):
             raise
         except Exception as error:
-            return _complain(error, as_json="--json" in words)
+            return _complain(error, failed=_failed(words), as_json=not {"--json", "--jsonl"}.isdisjoint(words))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         return CLOSED
     except CannotWrite as error:
         say(f"The output could not be written: {error}.")
-        return FAILED
+        return _failed(words)
+
+
+def _failed(words: list[str]) -> int:
+    return UNANSWERED if words[:1] in (["check"], ["explain"], ["rules"]) else FAILED
 
 
 def _dispatch(words: list[str], *, own: bool) -> int:
@@ -67,6 +77,18 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.run import run
 
             return run(rest, own=own)
+        case ["check", *rest]:
+            from nacre.cli.check import check
+
+            return check(rest)
+        case ["explain", *rest]:
+            from nacre.cli.explain import explain
+
+            return explain(rest)
+        case ["rules", *rest]:
+            from nacre.cli.rules import rules
+
+            return rules(rest)
         case ["doctor", *rest]:
             from nacre.cli.doctor import doctor
 
@@ -88,14 +110,14 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             return FAILED
 
 
-def _complain(error: Exception, *, as_json: bool) -> int:
+def _complain(error: Exception, *, failed: int, as_json: bool) -> int:
     from nacre.errors import AccessUnavailable, InvalidRequest, NacreError
 
     if not isinstance(error, NacreError):  # a bug of ours: still not a code that the command could have
         import traceback
 
         traceback.print_exception(error)
-        return FAILED
+        return failed
     if not as_json:
         say(str(error))
     elif isinstance(error, InvalidRequest):
@@ -104,7 +126,7 @@ def _complain(error: Exception, *, as_json: bool) -> int:
         name = type(error).__name__
         code = "".join("_" + letter.lower() if letter.isupper() else letter for letter in name).lstrip("_")
         put_json({"error": {"code": code, "message": str(error), "field": None, "hint": ""}})
-    return REFUSED if isinstance(error, AccessUnavailable) else FAILED
+    return REFUSED if isinstance(error, AccessUnavailable) else failed
 
 
 def _occupy_standard_streams() -> None:

@@ -15,6 +15,7 @@ from typing import cast
 
 from nacre.cancel import Cancel
 from nacre.cli import CLOSED, FAILED
+from nacre.cli.approve import approver
 from nacre.cli.options import Options
 from nacre.cli.output import Output
 from nacre.cli.remarks import words_on
@@ -46,6 +47,7 @@ def drive(options: Options) -> int:
         limits=Limits(spill=0 if options.output_dir is None else None),  # a file of ours would go when we do
         pass_env=tuple(options.pass_env),
         login_env=options.login_env,
+        approve=approver(yes=options.yes),
     )
     drive = Drive(cancel, quiet=options.json)
     if options.session is None:

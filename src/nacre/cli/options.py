@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from typing import NoReturn, cast
 
 from nacre.cli.speak import put
 from nacre.cli.usage import UsageError, nearest, quoted
+from nacre.cli.words import exact
 
 _EPILOG = """\
 exit codes:
@@ -39,6 +39,7 @@ class Options(argparse.Namespace):
     access: str
     json: bool
     session: str | None
+    yes: bool
     input: str | bytes | None = None
     """What the command reads: `stdin`, with `-` replaced by our own."""
 
@@ -86,11 +87,6 @@ def parse(words: list[str]) -> Options:
     return found
 
 
-def exact(word: str) -> str:
-    """An argument as the library wants text: whatever the locale, its bytes reach bash as they were given."""
-    return os.fsencode(word).decode("utf-8", "surrogateescape")
-
-
 def _parser() -> Parser:
     parser = Parser(
         prog="nacre run",
@@ -122,6 +118,7 @@ def _parser() -> Parser:
     add("--access", choices=("unrestricted", "workspace", "restricted"), default="unrestricted", help="what it may do")
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
+    add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
     return parser
 
 

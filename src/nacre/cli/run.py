@@ -10,8 +10,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from nacre.cli.conceal import conceal_arguments
-from nacre.cli.options import Options, exact, parse
-from nacre.cli.usage import UsageError
+from nacre.cli.input import read_input
+from nacre.cli.options import Options, parse
+from nacre.cli.words import exact
 from nacre.errors import UnsupportedPlatform
 from nacre.keeper import system
 
@@ -59,16 +60,8 @@ def _load_drive() -> Callable[[Options], int]:
 def _take_input(options: Options) -> None:
     """Replace what was asked for as `-` by our own standard input."""
     if options.command == "-":
-        options.command = _read_input().decode("utf-8", "surrogateescape")
+        options.command = read_input().decode("utf-8", "surrogateescape")
     if options.stdin == "-":
-        options.input = _read_input()
+        options.input = read_input()
     elif options.stdin is not None:
         options.input = exact(options.stdin)
-
-
-def _read_input() -> bytes:
-    try:
-        with open(0, "rb", closefd=False) as file:
-            return file.read()
-    except OSError as error:
-        raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error

@@ -42,10 +42,14 @@ def put_json(data: dict[str, Any]) -> None:
     put(json.dumps(data, ensure_ascii=False) + "\n")
 
 
+def safe(text: str) -> str:
+    """A process can have any name, a command any text: none may command the terminal. As long as it was."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
 def say(text: str) -> None:
-    """A line on stderr, if anybody is there. A process can have any name: none may command the terminal."""
-    plain = "".join(letter if letter.isprintable() else "�" for letter in text)
+    """A line on stderr, if anybody is there."""
     from contextlib import suppress  # here, because most calls have nothing to say
 
     with suppress(BrokenPipeError, CannotWrite):
-        put(f"nacre: {plain}\n", to=2)
+        put(f"nacre: {safe(text)}\n", to=2)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nacre.policy.plain import is_plain
 from nacre.policy.policy import DEFAULT, Exemption, Policy
-from nacre.policy.rule import EVERY, WRITES, Around, Hit, Rule
+from nacre.policy.rule import CODE, EVERY, WRITES, Around, Hit, Rule
 from nacre.policy.rules import SCRIPT, every_rule, rules_for
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
@@ -30,8 +30,8 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
     seen = set()
     for rule in rules_for(SCRIPT):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
-            start, end, hit = found
-            if finding := _finding(rule, hit, start, end, shown(script.text[start:end]), (), policy):
+            start, end, said = found
+            if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
                 yield finding
     everywhere = rules_for(EVERY)
     for command in script.commands:
@@ -39,31 +39,34 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
             continue
         for rule in _about(command, everywhere, policy):
             met = None if rule.finds is None else rule.finds(command, around)
-            if met is None or (rule.id, command.start, command.end, met.words) in seen:
+            if met is None or (not rule.floor and _exempted(rule, command, around, policy)):
                 continue
-            seen.add((rule.id, command.start, command.end, met.words))
-            if not rule.floor and _exempted(rule, command, around, policy):
+            # by its words too: one place in a loop is several commands, and not all of them may be exempted
+            words = met.words or _words(command)
+            if (rule.id, command.start, command.end, words) in seen:
                 continue
-            finding = _finding(rule, met, command.start, command.end, _words(command), command.via, policy)
-            if finding is not None:
+            seen.add((rule.id, command.start, command.end, words))
+            if finding := _finding(rule, met, command.start, command.end, words, command.via, policy):
                 yield finding
 
 
-def _about(command: Command, everywhere: list[Rule], policy: Policy) -> list[Rule]:
+def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
+    rules = rules_for(command.name) + everywhere
     if has_glob(command.name):
-        rules = [rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands)]
-    else:
-        rules = rules_for(command.name)
-    rules = rules + everywhere
+        rules += tuple(rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands))
+    if command.script is not None:
+        rules += rules_for(CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
-        rules += [rule for rule in rules_for(WRITES) if rule not in rules]
-    return rules + [rule for rule in policy.own if rule.commands in ((), (EVERY,)) or command.name in rule.commands]
+        rules += tuple(rule for rule in rules_for(WRITES) if rule not in rules)
+    if policy.own:
+        rules += tuple(each for each in policy.own if each.commands in ((), (EVERY,)) or command.name in each.commands)
+    return rules
 
 
 def _finding(
     rule: Rule, hit: Hit, start: int, end: int, words: str, via: tuple[str, ...], policy: Policy
 ) -> Finding | None:
-    decision = rule.decision
+    decision = Decision.ALLOW if rule.optional else rule.decision
     if not rule.floor:
         decision = policy.decisions.get(rule.id, policy.decisions.get("*", decision))
     if decision is Decision.ALLOW:

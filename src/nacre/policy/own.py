@@ -1,4 +1,4 @@
-"""A caller's own rules: by the first words, by a glob on the words, or by a predicate. Their examples are checked here."""
+"""A caller's own rules: by the first words, by a glob on the words, or by a predicate. Their examples are checked."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nacre.policy.rule import Around
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, has_glob, least, shown
+from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, has_glob, least, plain, shown
 
 
 class Kind(Enum):
@@ -103,7 +103,7 @@ def _without_any(text: str) -> tuple[str, bool]:
 
 def _here(stem: str, everything: bool, path: str, command: Command, around: Around) -> Place | None:
     what = ""
-    named = stem.startswith("/")
+    named = stem.startswith("/") or (everything and _moved(command, around))
     if not named and not re.sub(r"\.{1,2}(?:/|$)|/", "", stem):
         if ".." in stem:
             what = "what holds the working directory"
@@ -117,6 +117,11 @@ def _here(stem: str, everything: bool, path: str, command: Command, around: Arou
     if not what:
         return None
     return _system(path, everything, False, command, around) or Place(Kind.HERE, what)
+
+
+def _moved(command: Command, around: Around) -> bool:
+    """After `cd build && …`: the working directory of the command is not the caller's, and surely so."""
+    return command.settled and command.cwd != around.cwd and plain(command.cwd)
 
 
 def _system(path: str, everything: bool, guessed: bool, command: Command, around: Around) -> Place | None:

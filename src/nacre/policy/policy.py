@@ -1,4 +1,4 @@
-"""A policy is data: which rules, at which decision, the caller's own rules, exceptions, and what happens to the rest."""
+"""A policy is data: which rules, at which decision, the caller's own rules, exceptions, what happens to the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule: a deed by name, how to recognise it, why it is stopped, what to do instead, and examples that are its tests."""
+"""A rule: a deed by name, how to recognise it, why it is stopped, what to do instead; its examples are its tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ EVERY = "*"
 """In `Rule.commands`: every command."""
 WRITES = ">"
 """In `Rule.commands`: every command with a redirection that writes."""
+CODE = "code"
+"""In `Rule.commands`: every command that executes a text (`Command.script`): shells, interpreters, eval."""
 
 
 class Around:
@@ -59,5 +61,7 @@ class Rule:
     """For rules about a text as a whole."""
     floor: bool = False
     """No exception lifts it."""
+    optional: bool = False
+    """Off unless a policy names it."""
     hits: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()

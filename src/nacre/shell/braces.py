@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from nacre.shell.syntax import Literal, Part
 
@@ -57,7 +58,7 @@ def _first(tokens: list[_Token]) -> list[list[_Token]] | None:
             continue
         if commas:
             edges = [start, *commas, end]
-            chosen = [tokens[a + 1 : b] for a, b in zip(edges, edges[1:], strict=False)]
+            chosen = [tokens[a + 1 : b] for a, b in pairwise(edges)]
         elif not (chosen := _sequence(tokens[start + 1 : end])):
             continue
         return [tokens[:start] + choice + tokens[end + 1 :] for choice in chosen]

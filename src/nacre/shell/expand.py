@@ -16,7 +16,6 @@ from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitutio
 from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, globbed, pattern, plain, source, whole
 
 _SPACES = " \t\n"
-_QUIET = re.compile(r"[^{~*?\[]*")
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _INDEX = re.compile(r"-?\d+")
@@ -53,12 +52,10 @@ class Expander:
         self._printed: dict[int, str] = {}
 
     def fields(self, word: Word) -> list[str]:
-        if len(word.parts) == 1 and isinstance(only := word.parts[0], Literal):
-            if only.quoted:
-                return [only.text]
-            quiet = _QUIET.match(only.text)
-            if quiet is not None and quiet.end() == len(only.text):
-                return [only.text]
+        if word.fixed is not None:
+            return [word.fixed]
+        if len(word.parts) == 1 and isinstance(only := word.parts[0], Literal) and only.quoted:
+            return [only.text]
         found = []
         for parts in braced(word.parts):
             found += self._split(parts)

@@ -15,6 +15,7 @@ from nacre.shell.walk import Follows, Walker
 _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
+_CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
 _SAME = frozenset(
     "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column "
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
@@ -97,12 +98,21 @@ def _same(walker: Walker, command: Command, state: State) -> str:
 
 def _tr(walker: Walker, command: Command, state: State) -> str:
     text = command.stdin
-    if text is None or not plain(text) or command.has("-d", "-s", "--delete", "--squeeze-repeats"):
+    if text is None or command.has("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
         return text or UNKNOWN
-    sets = [ansi_c(source(word)) for word in command.operands()]
-    if len(sets) == 2 and len(sets[0]) == len(sets[1]) and "-" not in sets[0] and "[" not in sets[0]:
-        return text.translate(str.maketrans(sets[0], sets[1]))
-    return DECODED
+    sets = [_characters(source(word)) for word in command.operands()]
+    if len(sets) != 2 or not all(sets):
+        return text
+    to = sets[1] + sets[1][-1] * (len(sets[0]) - len(sets[1]))
+    return text.translate({ord(a): b for a, b in zip(sets[0], to, strict=False)})
+
+
+def _characters(text: str) -> str:
+    """A set of tr's, written out: `a-z`, `[:upper:]`."""
+    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), ansi_c(text))
+    return re.sub(
+        r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text, flags=re.S
+    )
 
 
 def _rev(walker: Walker, command: Command, state: State) -> str:

@@ -24,7 +24,7 @@ _TAR = re.compile(
 )
 _SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
 _SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
-_SED_REPLACES = re.compile(r"s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[gpiIm0-9]*e", re.DOTALL)
+_SED_REPLACES = re.compile(r"s([^\\\n])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", re.DOTALL)
 
 
 def _git(walker: Walker, command: Command, state: State) -> str:

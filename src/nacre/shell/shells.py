@@ -178,10 +178,8 @@ def _interpreter(walker: Walker, command: Command, state: State) -> str:
     if code is None and base.endswith("awk"):
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):
-        if not rest or rest[0] in ("-", "/dev/stdin"):
-            code = command.stdin
-        else:
-            code = state.written.get(state.path(rest[0]))
+        from_input = not rest or rest[0] in ("-", "/dev/stdin")
+        code = command.stdin if from_input else state.written.get(state.path(rest[0]))
     if code is None:
         return UNKNOWN
     command.script = code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from nacre.shell.syntax import Function
-from nacre.shell.text import SOME
+from nacre.shell.text import SOME, STAR
 
 Value: TypeAlias = str | tuple[str, ...]
 """A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
@@ -14,6 +14,8 @@ KEYED = "\0"
 
 MOST = 24
 """Values that one variable is followed through."""
+WAYS = 6
+"""Of these, how many may come from different ways through the script; the latest are kept."""
 
 
 class Alias:
@@ -29,8 +31,8 @@ class Alias:
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "maps", "references", "settled", "strict", "variables",
-        "written", "zero",
+        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "loops", "maps",
+        "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: dict[str, list[Value]]) -> None:
@@ -48,6 +50,8 @@ class State:
         """Variables whose values are arithmetic (`declare -i`)."""
         self.references: dict[str, str] = {}
         """Other names of variables (`declare -n`)."""
+        self.loops: frozenset[str] = frozenset()
+        """Variables that take one value after another."""
         self.arguments: list[str] | None = None
         self.zero = "bash"
         self.functions: dict[str, Function] = {}
@@ -60,6 +64,7 @@ class State:
         copy = State(self.cwd, self.home, dict(self.variables))
         copy.settled, copy.strict = self.settled, self.strict
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
+        copy.loops = self.loops
         copy.arguments, copy.zero = self.arguments, self.zero
         copy.functions = dict(self.functions)
         copy.aliases = dict(self.aliases)
@@ -74,9 +79,16 @@ class State:
             if mine is None:
                 self.variables[name] = values
             elif mine is not values:
-                self.variables[name] = (mine + [value for value in values if value not in mine])[:MOST]
+                self.variables[name] = (mine + [value for value in values if value not in mine])[-WAYS:]
         self.functions.update(other.functions)
         self.aliases.update(other.aliases)
+
+    def choose(self) -> None:
+        """On a condition: of what a loop goes through, no longer all."""
+        for name in self.loops:
+            values = self.variables.get(name, ())
+            if any(STAR in value for value in values):
+                self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
 
     def set(self, name: str, value: Value) -> None:
         self.variables[name] = [value]

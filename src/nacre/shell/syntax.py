@@ -60,12 +60,14 @@ Part: TypeAlias = Literal | Parameter | Substitution | Arithmetic
 
 
 class Word:
-    __slots__ = ("end", "parts", "start")
+    __slots__ = ("end", "fixed", "parts", "start")
 
-    def __init__(self, parts: list[Part], start: int, end: int) -> None:
+    def __init__(self, parts: list[Part], start: int, end: int, fixed: str | None = None) -> None:
         self.parts = parts
         self.start = start
         self.end = end
+        self.fixed = fixed
+        """The one field that it is, where that can be seen at once: no quotes, no expansion, no glob."""
 
     def bare(self) -> str | None:
         """The text of a word without any quoting or expansion; None for other words."""

@@ -7,6 +7,7 @@ what is known only by where it comes from, and for globs: a quoted `*` is a char
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 UNKNOWN = "\ufdd0"
 """Any text, perhaps none: `$X`."""
@@ -25,6 +26,9 @@ STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
 _HOLES = re.compile(f"[{UNKNOWN}-{SELF}]")
 _GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
+_SET = re.compile(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
+"""What follows the bracket that opens a set of characters; the first character of it may be `]`."""
+_FOREIGN = re.compile("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
 _TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
 _TO_PAPER = str.maketrans(
@@ -43,8 +47,8 @@ _TO_PAPER = str.maketrans(
 
 
 def clean(text: str) -> str:
-    """A text from outside, without our marks."""
-    return _MARKS.sub("\ufffd", text)
+    """A text from outside, without our marks, and without what no bytes can stand for."""
+    return _FOREIGN.sub("\ufffd", text)
 
 
 def whole(text: str) -> bool:
@@ -95,10 +99,9 @@ def pattern(text: str) -> str:
                 out.append(".*")
         elif character == QUESTION:
             out.append(".")
-        elif character == BRACKET and (end := text.find("]", position + 1)) > 0:
-            inside = text[position:end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
-            position = end + 1
+        elif character == BRACKET and (found := _SET.match(text, position)):
+            out.append(_set(found[1] != "", source(found[2])))
+            position = found.end()
         elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED):
             out.append(".*")
         else:
@@ -106,10 +109,40 @@ def pattern(text: str) -> str:
     return "".join(out)
 
 
+def _set(negated: bool, inside: str) -> str:
+    """`[…]` of a glob. One that we do not take apart may be any character."""
+    if _HOLES.search(inside) or re.search(r"\[[:.=]", inside):
+        return "."
+    out = []
+    for low, high, single in re.findall(r"(.)-(.)|(.)", inside, re.DOTALL):
+        if single:
+            out.append(re.escape(single))
+        elif low <= high:
+            out.append(f"{re.escape(low)}-{re.escape(high)}")
+    if not out:  # `[z-a]`
+        return "." if negated else r"(?!)"
+    return f"[{'^' if negated else ''}{''.join(out)}]"
+
+
 def could_be(text: str, name: str) -> bool:
-    """Whether a command word, possibly a glob such as `/bin/r?`, may name this."""
+    """Whether a command word, possibly a glob such as `/bin/r?`, may name this; `*` names nothing in particular."""
     if plain(text):
         return text == name
-    if not has_glob(text) or not whole(text):
+    if not has_glob(text) or not whole(text) or (STAR in text and not re.search(r"\w", text)):
         return False
-    return re.fullmatch(pattern(text), name, re.DOTALL) is not None
+    return _compiled(text).fullmatch(name) is not None
+
+
+@lru_cache(256)
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(pattern(text), re.DOTALL)
+
+
+LONGEST = 100_000
+
+
+def bounded(text: str) -> str:
+    """Of a text too long to follow, only where it comes from."""
+    if len(text) <= LONGEST:
+        return text
+    return DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else UNKNOWN

@@ -7,7 +7,7 @@ import re
 from nacre.shell.expand import Expander
 from nacre.shell.state import KEYED, Value
 from nacre.shell.syntax import Assignment, Literal, Word
-from nacre.shell.text import UNKNOWN
+from nacre.shell.text import UNKNOWN, bounded
 
 _KEY = re.compile(r"\[(.*?)\]\+?=(.*)", re.DOTALL)
 
@@ -55,4 +55,4 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
 def _appended(old: Value, value: Value) -> Value:
     if isinstance(old, tuple):
         return old + (value if isinstance(value, tuple) else (value,))
-    return (old, *value) if isinstance(value, tuple) else old + value
+    return (old, *value) if isinstance(value, tuple) else bounded(old + value)

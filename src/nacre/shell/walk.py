@@ -36,7 +36,7 @@ from nacre.shell.syntax import (
     Test,
     Word,
 )
-from nacre.shell.text import UNKNOWN, could_be, has_glob, least, plain, source, whole
+from nacre.shell.text import UNKNOWN, bounded, could_be, has_glob, least, plain, source, whole
 from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
 
@@ -44,6 +44,8 @@ DEEPEST = 8
 """Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
 LONGEST = 20_000
 """Commands."""
+CALLS = 24
+"""Different arguments with which one function is followed."""
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 Follows: TypeAlias = "Callable[[Walker, Command, State], str]"
@@ -62,6 +64,8 @@ class Walker:
         self._calls: list[Function] = []
         self._aliases: list[str] = []
         self._called: set[int] = set()
+        self._given: dict[int, set[tuple[str, ...] | None]] = {}
+        """The arguments with which each function has been followed."""
         self._defined: dict[int, Function] = {}
         self._spawns = Spawns()
 
@@ -155,7 +159,7 @@ class Walker:
             if text is not None and command is not None:
                 self.read(command, text, state.fork())
         elif function := function_name(name):
-            self.block(parse(f"{function} {value}", lambda position: 0)[0], state, None)
+            self.block(parse(f"{function} {value}", lambda _: 0)[0], state, None)
         elif is_command(name):
             parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
             script, self._inside = parent.script, self._inside or (parent.start, parent.end)
@@ -181,12 +185,14 @@ class Walker:
             printed.append(self._item(item, state, stdin))
             if item.operator == "||" and _leaves(item.node):
                 before = state.cwd
-        return printed[0] if len(printed) == 1 else "".join(printed)
+        return printed[0] if len(printed) == 1 else bounded("".join(printed))
 
     def _item(self, item: Item, state: State, stdin: str | None) -> str:
         if item.background:
             return self.node(item.node, state.fork(), stdin)
         if item.operator != "||":
+            if item.operator == "&&":
+                state.choose()
             return self.node(item.node, state, stdin)
         other = state.fork()
         printed = self.node(item.node, other, stdin)
@@ -238,6 +244,7 @@ class Walker:
         for condition, body in branches:
             self.block(condition, state, stdin)
             branch = state.fork()
+            branch.choose()
             printed += self.block(body, branch, stdin)
             taken.append(branch)
         for branch in taken:
@@ -257,6 +264,7 @@ class Walker:
             if node.words is None:
                 values += state.arguments or [UNKNOWN]
             state.variables[node.name] = values[:MOST] or [UNKNOWN]
+            state.loops |= {node.name}
         return self.block(node.body, state, stdin)
 
     def _case(self, node: Case, state: State, stdin: str | None) -> str:
@@ -291,6 +299,11 @@ class Walker:
         self._called.add(id(function))
         if function in self._calls or len(self._calls) >= DEEPEST:
             return UNKNOWN
+        given = self._given.setdefault(id(function), set())
+        call = None if arguments is None else tuple(arguments)
+        if call in given or len(given) >= CALLS:
+            return UNKNOWN
+        given.add(call)
         self._calls.append(function)
         before, state.arguments = state.arguments, arguments
         try:
@@ -305,17 +318,25 @@ class Walker:
         expander = Expander(state, self)
         printed = ""
         self._here = (node.start, node.end)
+        seen: list[list[str]] = []
         while expander.choice < min(expander.choices, MOST):
             argv: list[str] = []
             for word in node.words:
                 if isinstance(word, Word):
-                    argv += expander.fields(word)
+                    if word.fixed is not None:
+                        argv.append(word.fixed)
+                    else:
+                        argv += expander.fields(word)
                 else:
                     if argv and "A" in "".join(each for each in argv[1:] if each[:1] == "-"):
                         state.maps |= {word.name}
                     argv.append(self._argument(word, expander))
-            printed = self._prepared(node, argv, expander, state, stdin)
             expander.choice += 1
+            if argv not in seen:
+                seen.append(argv)
+                expander.choice -= 1
+                printed = self._prepared(node, argv, expander, state, stdin)
+                expander.choice += 1
         return printed
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
@@ -444,7 +465,7 @@ def _leaves(node: Node) -> bool:
 def _captured(text: str, regex: str) -> tuple[str, ...]:
     """What `=~` remembers; unknown where it is more than a simple match."""
     try:
-        found = re.search(regex, text) if whole(text) and whole(regex) else None
+        found = re.search(regex, text) if whole(text) and whole(regex) and "[[" not in regex else None
     except re.error:
         found = None
     return (UNKNOWN,) * 10 if found is None else (found[0], *(group or "" for group in found.groups()))
@@ -456,6 +477,6 @@ def _kept(command: Command, printed: str, state: State) -> str:
         if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
             path = state.path(opened.target)
             before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
-            state.written[path] = before + printed
+            state.written[path] = bounded(before + printed)
             printed = ""
     return printed

@@ -13,6 +13,7 @@ from nacre.shell.syntax import Literal, Part, Word
 DEEPEST = 40
 """How many constructs may stand inside each other. Nobody writes more; reading more would take unbounded stack."""
 
+_FIXED = re.compile(r"[^ \t\n\\'\"`$;&|<>(){~*?\[]+")
 _PLAIN = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
 _PLAIN_IN_DOUBLE = re.compile(r'[^"\\`$]+')
 _PLAIN_IN_SUBSCRIPT = re.compile(r"[^\\'\"`$\[\]}]+")
@@ -66,12 +67,13 @@ class WordReader:
     def word(self) -> Word:
         """A word in a command. There is one: the caller has looked."""
         text, start = self.text, self.pos
-        if found := _PLAIN.match(text, start):
-            self.pos = end = found.end()
+        if found := _FIXED.match(text, start):
+            end = found.end()
             if end == self.size or text[end] in " \t\n;|)":
-                literal = Literal(found.group(), quoted=False, source=self.origin(start))
-                return Word([literal], self.origin(start), self.origin(end))
-            self.pos = start
+                self.pos = end
+                begin = self.origin(start)
+                literal = Literal(found.group(), quoted=False, source=begin)
+                return Word([literal], begin, self.origin(end), found.group())
         parts: list[Part] = []
         while self.pos < self.size:
             found = _PLAIN.match(text, self.pos)

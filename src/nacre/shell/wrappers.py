@@ -194,7 +194,7 @@ def _find(walker: Walker, command: Command, state: State) -> str:
     starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
     filtered = any(
         word in _FILTERS and not (following in ("*", STAR, ".*") and word.endswith(("name", "path", "regex")))
-        for word, following in zip(words, (*words[1:], ""), strict=True)
+        for word, following in zip(words, (*words[1:], ""), strict=False)
     )
     while index < len(words):
         if words[index] in ("-exec", "-execdir", "-ok", "-okdir"):

@@ -24,7 +24,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "rails rake manage.py django-admin artisan mix prisma typeorm sequelize sequelize-cli supabase dotnet "
             "python python3 php ruby"
         ),
-        "decode_to_shell": "*",
+        "decode_to_shell": "code",
         "dev_tcp_shell": "script",
         "disk_format": (
             "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
@@ -39,7 +39,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "blkdiscard badblocks hdparm"
         ),
         "docker_prune": "docker podman nerdctl",
-        "download_to_shell": "*",
+        "download_to_shell": "code",
         "find_delete": "find gfind",
         "find_delete_root": "find gfind",
         "firewall_flush": (
@@ -60,7 +60,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "git_stash_drop": "git",
         "hidden_characters": "script",
         "history_erase": "history rm unlink shred truncate cp ln tee >",
-        "interpreter_destroys": "*",
+        "interpreter_destroys": "code",
         "kill_everything": "kill pkill killall killall5",
         "kill_own_runtime": "pkill killall",
         "kill_parent": "kill",
@@ -69,6 +69,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "netcat_shell": "script nc ncat netcat nc.traditional nc.openbsd socat",
         "npm_unpublish": "npm pnpm",
         "owner_recursive": "chmod chown chgrp",
+        "restricted_characters": "script",
         "rm_precious": "rm",
         "rm_root_or_home": "rm",
         "shred_wipe": "shred srm wipe",
@@ -89,10 +90,10 @@ LISTED: dict[str, tuple[str, ...]] = {
 """Each with the commands it looks at: `*` is every one, `>` every one that writes to a file."""
 
 MODULES = tuple(LISTED)
-_BY_COMMAND: dict[str, list[str]] = {}
+_BY_COMMAND: dict[str, tuple[str, ...]] = {}
 for _module, _commands in LISTED.items():
     for _command in _commands:
-        _BY_COMMAND.setdefault(_command, []).append(_module)
+        _BY_COMMAND[_command] = (*_BY_COMMAND.get(_command, ()), _module)
 
 
 @cache
@@ -102,10 +103,16 @@ def load(module: str) -> Rule:
     return rule
 
 
-def rules_for(command: str) -> list[Rule]:
+@cache
+def _loaded(modules: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(load(module) for module in modules)
+
+
+def rules_for(command: str) -> tuple[Rule, ...]:
     """The rules that look at a command of this name."""
-    return [load(module) for module in _BY_COMMAND.get(command, ())]
+    modules = _BY_COMMAND.get(command)
+    return _loaded(modules) if modules else ()
 
 
-def every_rule() -> list[Rule]:
-    return [load(module) for module in MODULES]
+def every_rule() -> tuple[Rule, ...]:
+    return _loaded(MODULES)

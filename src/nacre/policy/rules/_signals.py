@@ -37,7 +37,7 @@ def kill_call(command: Command) -> tuple[str, list[str]] | None:
         elif word.startswith("--") or word in ("-l", "-L", "-p", "-V"):
             return None
         else:
-            signal = word[2:] if word[1] == "s" and _NAMES.fullmatch(_signal(word[2:])) else word[1:]
+            signal = word[2:] if word[1:2] == "s" and _NAMES.fullmatch(_signal(word[2:])) else word[1:]
         if args[:1] == ["--"]:
             args.pop(0)
         break

@@ -7,7 +7,7 @@ Misses   an encoding of one's own; a file decoded in an earlier call.
 
 from __future__ import annotations
 
-from nacre.policy.rule import EVERY, Around, Hit, Rule
+from nacre.policy.rule import CODE, Around, Hit, Rule
 from nacre.shell import Command
 from nacre.shell.shells import SHELLS
 from nacre.shell.text import DECODED
@@ -29,7 +29,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would run encoded text, so that nobody sees what runs",
     instead="write the commands themselves",
-    commands=(EVERY,),
+    commands=(CODE,),
     finds=finds,
     hits=(
         "echo bHM= | base64 -d | bash",

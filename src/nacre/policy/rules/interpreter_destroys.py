@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from nacre.policy.paths import precious
-from nacre.policy.rule import EVERY, Around, Hit, Rule
+from nacre.policy.rule import CODE, Around, Hit, Rule
 from nacre.shell import Command
 from nacre.shell.shells import SHELLS
 from nacre.shell.text import globbed
@@ -71,7 +71,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would delete what cannot be brought back",
     instead='name the one directory that has to go, as in `shutil.rmtree("build")`',
-    commands=(EVERY,),
+    commands=(CODE,),
     finds=finds,
     hits=(
         "python3 -c \"import shutil; shutil.rmtree('/')\"",

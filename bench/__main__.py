@@ -1,0 +1,31 @@
+"""`make bench`: measures everything and keeps the tables in RESULTS.md; `make bench ARGS=checker` shows one of them.
+
+Figures are of one run on one machine; ratios are what to compare.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+from bench import checker, foundation
+from bench.measure import HERE, machine, run, table
+
+SUBJECTS = {"foundation": foundation, "checker": checker}
+
+
+async def main() -> None:
+    asked = sys.argv[1:] or list(SUBJECTS)
+    sections = [f"## {name.capitalize()}\n\n{table(await SUBJECTS[name].rows())}\n" for name in asked]
+    text = (
+        "# Measurements\n\n"
+        f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}. Rivals take turns in one run, medians, "
+        f"{foundation.ROUNDS} rounds for one command; both streams captured, own session, every default on.\n\n"
+        + "\n".join(sections)
+    )
+    print(text)
+    if asked == list(SUBJECTS):
+        (HERE / "RESULTS.md").write_text(text)
+
+
+run(main)

@@ -1,0 +1,127 @@
+"""`nacre run` of what the checker asks about or refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.cli.door import NACRE, Done, Nacre
+from tests.support.waiting import PATIENCE
+
+ASKED = "GIT_DIR=/nonexistent git stash drop 2>/dev/null; echo ran"
+REFUSED = "GIT_DIR=/nonexistent git push -f 2>/dev/null; echo ran"
+
+OF_ITS_OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+"""Makes standard input the terminal that Ctrl-C comes from."""
+
+
+class Terminal:
+    """`nacre run` with a person in front of it."""
+
+    def __init__(self, program: subprocess.Popen[bytes], fd: int) -> None:
+        self.program = program
+        self.fd = fd
+
+    def shows(self, text: bytes) -> bytes:
+        """Everything up to this text."""
+        seen = b""
+        while text not in seen:
+            seen += os.read(self.fd, 1024)
+        return seen
+
+    def type(self, text: bytes) -> None:
+        os.write(self.fd, text)
+
+    def ends(self) -> Done:
+        out, _ = self.program.communicate(timeout=PATIENCE)
+        return Done(self.program.returncode, out)
+
+
+@contextmanager
+def terminal(nacre: Nacre, *words: str) -> Iterator[Terminal]:
+    ours, theirs = pty.openpty()
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", OF_ITS_OWN, *NACRE, "run", *words],
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            cwd=nacre.home,
+            env=nacre.env,
+            start_new_session=True,
+        ) as program:
+            os.close(theirs)
+            try:
+                yield Terminal(program, ours)
+            finally:
+                program.kill()
+    finally:
+        os.close(ours)
+
+
+def test_what_is_refused_ends_with_126_and_says_what_to_do_instead(nacre: Nacre) -> None:
+    done = nacre("run", REFUSED)
+    assert (done.code, done.out) == (126, b"")
+    assert done.err.decode() == (
+        "nacre: refused by git-push-force: `git push -f` overwrites the remote branch: commits that others pushed "
+        "there would be lost. Instead: `git push --force-with-lease`, which stops if the remote has moved\n"
+    )
+
+
+def test_what_asks_is_not_run_when_there_is_nobody_to_ask(nacre: Nacre) -> None:
+    done = nacre("run", ASKED)
+    assert (done.code, done.out) == (126, b"")
+    assert done.err.decode().startswith("nacre: refused by git-stash-drop: `git stash drop` ")
+    assert "nobody was asked" in done.err.decode()
+    assert "nacre run --yes" in done.err.decode()
+
+
+def test_yes_answers_what_asks_but_not_what_is_refused(nacre: Nacre) -> None:
+    assert nacre("run", "--yes", ASKED) == Done(0, b"ran\n")
+    assert nacre("run", "--yes", REFUSED).code == 126
+
+
+def test_json_says_that_it_was_refused(nacre: Nacre) -> None:
+    done = nacre("run", "--json", REFUSED)
+    assert (done.code, done.err) == (126, b"")
+    outcome = json.loads(done.out)["outcome"]
+    assert (outcome["kind"], outcome["rule"]) == ("refused", "git-push-force")
+
+
+@pytest.mark.parametrize("answer", [b"y\n", b"Yes\n", b" y \n"])
+def test_a_person_at_the_terminal_is_asked_and_can_say_yes(nacre: Nacre, answer: bytes) -> None:
+    with terminal(nacre, ASKED) as person:
+        question = person.shows(b"Run it? [y/N] ")
+        assert question.startswith(b"nacre: git-stash-drop: `git stash drop` ")
+        assert b"Instead: " in question
+        person.type(answer)
+        assert person.ends() == Done(0, b"ran\n")
+
+
+@pytest.mark.parametrize("answer", [b"\n", b"n\n", b"yes please\n", b"\x04"])
+def test_anything_else_is_a_no(nacre: Nacre, answer: bytes) -> None:
+    with terminal(nacre, ASKED) as person:
+        person.shows(b"Run it? [y/N] ")
+        person.type(answer)
+        assert b"A person was asked, and said no." in person.shows(b"Instead: ")
+        assert person.ends() == Done(126)
+
+
+def test_ctrl_c_at_the_question_ends_nacre_and_runs_nothing(nacre: Nacre) -> None:
+    with terminal(nacre, ASKED) as person:
+        person.shows(b"Run it? [y/N] ")
+        person.type(b"\x03")
+        assert person.ends() == Done(130)
+
+
+def test_what_is_refused_is_not_asked(nacre: Nacre) -> None:
+    with terminal(nacre, REFUSED) as person:
+        assert b"[y/N]" not in person.shows(b"Instead: ")
+        assert person.ends() == Done(126)

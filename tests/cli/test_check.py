@@ -1,0 +1,223 @@
+"""`nacre check`: allow, ask or refuse, and nothing is run."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre import check
+from tests.cli.door import Done, Nacre, finish, read_line
+from tests.support.waiting import PATIENCE
+
+REFUSED = "sudo bash -c 'rm -rf /'"
+ASKED = "git stash drop"
+
+
+def test_what_no_rule_stops_is_allowed_in_a_word(nacre: Nacre) -> None:
+    assert nacre("check", "ls -la") == Done(0, b"allow\n")
+
+
+def test_what_is_refused_gives_2_and_says_rule_words_reason_and_place(nacre: Nacre) -> None:
+    done = nacre("check", REFUSED)
+    assert (done.code, done.err) == (2, b"")
+    assert done.out.decode() == (
+        "refuse rm-root-or-home: `rm -rf /` would delete the whole file system. "
+        "Instead: name the one directory that has to go, as in `rm -rf ./build`\n"
+        "  at line 1, column 15, in sudo › bash\n"
+    )
+
+
+def test_what_asks_gives_1(nacre: Nacre) -> None:
+    done = nacre("check", ASKED)
+    assert (done.code, done.err) == (1, b"")
+    assert done.out.startswith(b"ask git-stash-drop: `git stash drop` ")
+
+
+def test_the_place_is_counted_in_lines_and_the_rest_is_mentioned(nacre: Nacre) -> None:
+    done = nacre("check", f"cd /tmp\n  rm -rf /\n{ASKED}")
+    assert done.out.splitlines()[-1] == b"  at line 2, column 3; 1 more: nacre explain shows all"
+
+
+def test_nothing_is_run(nacre: Nacre, tmp_path: Path) -> None:
+    file = tmp_path / "made"
+    for name in ("check", "explain"):
+        assert nacre(name, f"touch {file}; echo $(touch {file}) <(touch {file})").code == 0
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_the_command_can_come_from_stdin(nacre: Nacre, words: list[str]) -> None:
+    assert nacre("check", *words, stdin=b"echo one\nrm -rf /\n").code == 2
+    assert nacre("check", *words, stdin=b"echo 't\xffo'\n") == Done(0, b"allow\n")
+
+
+def test_json_is_the_verdict_with_the_command(nacre: Nacre) -> None:
+    done = nacre("check", "--json", REFUSED)
+    assert (done.code, done.err) == (2, b"")
+    assert json.loads(done.out) == {"command": REFUSED, **check(REFUSED).to_dict()}
+
+
+def test_the_directory_decides_what_a_relative_path_is(nacre: Nacre) -> None:
+    assert nacre("check", "--cwd", "/", "rm -rf usr").code == 2
+    assert nacre("check", "--cwd=/nowhere", "rm -rf usr").code == 0
+
+
+def test_variables_are_known_words(nacre: Nacre) -> None:
+    assert nacre("check", "--env", "X=/", 'rm -rf "$X"').code == 2
+    assert nacre("check", "--env=X=./build", "--env", "Y=1", 'rm -rf "$X"').code == 0
+
+
+def test_what_a_command_holds_does_not_command_the_terminal(nacre: Nacre) -> None:
+    done = nacre("check", "rm -rf / '\x1b[2J'")
+    assert done.code == 2
+    assert b"\x1b" not in done.out
+    assert b"\x1b" not in nacre("explain", "rm -rf / '\x1b[2J'").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", " "], "The command is empty. Give a shell command."),
+        (["check"], "The command is empty. Give a shell command."),
+        (["check", "ls", "-la"], "The command is one argument, and 2 were given. Quote it: nacre check 'ls -la'"),
+        (["check", "--jsno", "ls"], "There is no option --jsno. Did you mean: --json"),
+        (["check", "-x", "ls"], "There is no option -x. Try: nacre check --help"),
+        (["check", "ls", "--cwd"], "--cwd needs a value. Write: --cwd=VALUE"),
+        (["check", "--env", "A", "ls"], "--env 'A' sets nothing. Write --env NAME=VALUE."),
+        (["explain", "rm", "-rf", "x y"], "Quote it: nacre explain 'rm -rf '\"'\"'x y'\"'\"''"),
+        (["rules", "a", "b"], "One rule at a time, and 2 were given. Write: nacre rules ID"),
+        (["rules", "git-stash-drp"], "There is no rule 'git-stash-drp'. Did you mean: nacre rules git-stash-drop"),
+        (["rules", "qqq"], "There is no rule 'qqq'. `nacre rules` lists all of them."),
+    ],
+)
+def test_a_mistake_gives_3_and_says_what_to_do(nacre: Nacre, words: list[str], said: str) -> None:
+    done = nacre(*words)
+    assert (done.code, done.out) == (3, b"")
+    assert done.err.decode().startswith("nacre: ")
+    assert done.err.decode().endswith(f"{said}\n")
+
+
+def test_a_mistake_is_json_where_json_was_asked_for(nacre: Nacre) -> None:
+    done = nacre("check", "--json", "")
+    assert (done.code, done.err) == (3, b"")
+    assert json.loads(done.out)["error"]["message"] == "The command is empty."
+
+
+def test_a_command_may_begin_with_a_dash(nacre: Nacre) -> None:
+    assert nacre("check", "--", "-x; rm -rf /").code == 2
+
+
+@pytest.mark.parametrize("name", ["check", "explain", "rules"])
+def test_help_is_no_error(nacre: Nacre, name: str) -> None:
+    done = nacre(name, "--help")
+    assert (done.code, done.err) == (0, b"")
+    assert done.out.startswith(f"usage: nacre {name} ".encode())
+
+
+def test_an_answer_that_nobody_can_read_is_no_verdict(nacre: Nacre) -> None:
+    with open("/dev/full", "wb") as full, nacre.started("check", "ls", stdout=full.fileno()) as program:
+        done = finish(program)
+    assert done == Done(3, err=b"nacre: The output could not be written: No space left on device.\n")
+
+
+class TestLines:
+    """`--jsonl`: many at once."""
+
+    def test_each_is_answered_in_order_and_the_strictest_is_the_exit_code(self, nacre: Nacre) -> None:
+        commands = ["ls", REFUSED, ASKED]
+        done = nacre("check", "--jsonl", stdin="".join(json.dumps(each) + "\n" for each in commands).encode())
+        assert (done.code, done.err) == (2, b"")
+        answers = [json.loads(line) for line in done.out.splitlines()]
+        assert answers == [{"command": each, **check(each).to_dict()} for each in commands]
+
+    def test_an_object_says_where_and_with_what(self, nacre: Nacre) -> None:
+        lines = [
+            {"command": "rm -rf usr", "cwd": "/"},
+            {"command": "rm -rf $X", "env": {"X": "/"}},
+            {"command": "bash", "stdin": "rm -rf /"},
+            {"command": "bash"},
+        ]
+        done = nacre("check", "--jsonl", stdin="\n".join(map(json.dumps, lines)).encode())
+        assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse"] * 3 + ["allow"]
+
+    def test_directory_and_variables_of_the_command_line_are_for_lines_that_do_not_say(self, nacre: Nacre) -> None:
+        lines = [{"command": "rm -rf usr"}, {"command": "rm -rf usr", "cwd": "/nowhere"}]
+        done = nacre("check", "--jsonl", "--cwd", "/", stdin="\n".join(map(json.dumps, lines)).encode())
+        assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse", "allow"]
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            (b"ls -la", None),
+            (b'"\xff"', None),
+            (b"[" * 100_000, None),
+            (b"17", "This is neither a string nor an object."),
+            (b'""', "The command is empty."),
+            (b'"a\\u0000b"', "`command` holds a NUL byte, which no shell can take."),
+            (b"{}", "There is no `command`."),
+            (b'{"comand": "ls"}', "There is no field 'comand'."),
+            (b'{"command": 1}', "`command` is no string."),
+            (b'{"command": "ls", "cwd": []}', "`cwd` is no string."),
+            (b'{"command": "ls", "env": {"A": 1}}', "`env` is no object of strings."),
+        ],
+    )
+    def test_a_bad_line_gets_an_error_and_the_others_their_verdicts(
+        self, nacre: Nacre, line: bytes, message: str | None
+    ) -> None:
+        done = nacre("check", "--jsonl", stdin=b'"ls"\n' + line + b'\n"rm -rf /"\n')
+        assert (done.code, done.err) == (3, b"")
+        first, bad, last = (json.loads(each) for each in done.out.splitlines())
+        assert (first["decision"], last["decision"]) == ("allow", "refuse")
+        assert sorted(bad) == ["error", "line"]
+        assert bad["line"] == 2
+        if message is not None:
+            assert bad["error"]["message"] == message
+
+    def test_empty_lines_are_passed_over(self, nacre: Nacre) -> None:
+        done = nacre("check", "--jsonl", stdin=b'\n"ls"\n\n')
+        assert (done.code, done.out.count(b"\n")) == (0, 1)
+
+    def test_an_answer_comes_before_the_next_question(self, nacre: Nacre) -> None:
+        with nacre.started("check", "--jsonl") as program:
+            assert program.stdin is not None
+            assert program.stdout is not None
+            for command, decision in (("ls", "allow"), ("rm -rf /", "refuse")):
+                program.stdin.write(json.dumps(command).encode() + b"\n")
+                program.stdin.flush()
+                assert json.loads(read_line(program.stdout.fileno()))["decision"] == decision
+            assert select.select([program.stdout], [], [], 0)[0] == []
+            assert finish(program) == Done(2)
+
+    def test_a_text_that_utf_8_cannot_say_comes_back_as_an_escape(self, nacre: Nacre) -> None:
+        done = nacre("check", "--jsonl", stdin=b'"echo \\udcff"\n')
+        assert done.code == 0
+        assert json.loads(done.out)["command"] == "echo \udcff"
+
+
+HEAVY = {
+    "argparse",
+    "asyncio",
+    "json",
+    "mcp",
+    "nacre.keeper",
+    "nacre.tool",
+    "platformdirs",
+    "pydantic",
+    "rich",
+    "socket",
+}
+
+
+@pytest.mark.parametrize("command", ["ls", REFUSED, ASKED])
+def test_checking_loads_nothing_heavy(nacre: Nacre, command: str) -> None:
+    program = "import sys; from nacre.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    words = [sys.executable, "-c", program, "check", command]
+    done = subprocess.run(words, capture_output=True, timeout=PATIENCE, env=nacre.env, check=True)
+    loaded = set(done.stdout.decode().split())
+    assert "nacre.cli.check" in loaded
+    assert not loaded & HEAVY

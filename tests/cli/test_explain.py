@@ -1,0 +1,187 @@
+"""`nacre explain`: what would run, drawn, and what the checker says of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import check
+from nacre.checking import examine
+from nacre.cli.drawing import draw
+from nacre.cli.tree import tree
+from tests.cli.door import NACRE, Nacre
+from tests.support.waiting import PATIENCE
+
+
+def drawn(command: str, *, colour: bool = False) -> list[str]:
+    script, verdict = examine(command, cwd="/home/dev/project")
+    return list(draw(script, verdict, tree(script, verdict), colour=colour))
+
+
+def branches(command: str) -> list[str]:
+    lines = drawn(command)
+    return lines[: lines.index("")]
+
+
+def test_a_wrapped_command_stands_below_its_wrappers_and_the_place_is_underlined(nacre: Nacre) -> None:
+    done = nacre("explain", "sudo bash -c 'rm -rf /'")
+    assert (done.code, done.err) == (2, b"")
+    assert done.out.decode() == (
+        "sudo\n"
+        "└─ bash -c\n"
+        "   └─ rm -rf /    ← refuse: rm-root-or-home\n"
+        "\n"
+        "refuse rm-root-or-home\n"
+        "  sudo bash -c 'rm -rf /'\n"
+        "                ^^^^^^^^\n"
+        "  `rm -rf /` would delete the whole file system.\n"
+        "  Instead: name the one directory that has to go, as in `rm -rf ./build`\n"
+        "\n"
+        "unknown: nothing\n"
+        "plain: no, not provably harmless\n"
+    )
+
+
+def test_what_is_allowed_and_plain_is_said_to_be(nacre: Nacre) -> None:
+    done = nacre("explain", "ls -la | head")
+    assert done.out.decode() == (
+        "ls -la\nhead\n\nallow: no rule stops it\nunknown: nothing\nplain: yes, provably harmless\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        ("env A=1 timeout 5 make -j2", ["env A=1", "└─ timeout 5", "   └─ make -j2"]),
+        ("bash -c 'ls; pwd'; id", ["bash -c", "├─ ls", "└─ pwd", "id"]),
+        ("bash -c 'echo $1' x y", ["bash -c … x y", "└─ echo y"]),
+        ("bash -c 'sudo ls; id'", ["bash -c", "├─ sudo", "│  └─ ls", "└─ id"]),
+        ("ls > out.txt 2>&1", ["ls > out.txt 2>& 1"]),
+        ("X=1", ["(nothing would run)"]),
+        ("echo 'a\nb'", ["echo a b"]),
+        ("echo " + "x" * 200, ["echo " + "x" * 94 + "…"]),
+    ],
+)
+def test_the_tree_shows_what_would_run(command: str, lines: list[str]) -> None:
+    assert branches(command) == lines
+
+
+def test_a_tree_of_many_branches_is_cut() -> None:
+    lines = branches("\n".join(["true"] * 300))
+    assert lines == ["true"] * 200 + ["…"]
+
+
+def test_several_findings_are_all_listed_each_with_its_line() -> None:
+    assert drawn("cd /tmp\n\tgit stash drop\ncd x && git push -f")[4:] == [
+        "",
+        "refuse git-push-force",
+        "   3 │ cd x && git push -f",
+        "     │         ^^^^^^^^^^^",
+        *(f"  {line}" for line in said("git push -f")),
+        "",
+        "ask git-stash-drop",
+        "   2 │  git stash drop",
+        "     │  ~~~~~~~~~~~~~~",
+        *(f"  {line}" for line in said("git stash drop")),
+        "",
+        "unknown: nothing",
+        "plain: no, not provably harmless",
+    ]
+
+
+def said(command: str) -> list[str]:
+    (finding,) = check(command).findings
+    return [f"{finding.what}.", f"Instead: {finding.instead}"]
+
+
+def test_of_very_many_findings_the_first_are_drawn_and_the_rest_counted() -> None:
+    lines = drawn("\n".join(f"git push -f origin b{number}" for number in range(2000)))
+    assert lines.count("refuse git-push-force") == 50
+    assert "… and 1,950 more: --json has them all" in lines
+
+
+def test_a_place_of_several_lines_is_underlined_on_each() -> None:
+    lines = drawn("rm \\\n  -rf /")
+    assert lines[3:7] == ["   1 │ rm \\", "     │ ^^^^", "   2 │   -rf /", "     │ ^^^^^^^"]
+
+
+def test_of_a_long_line_only_what_is_around_the_place_is_shown() -> None:
+    lines = drawn(f"echo {'x' * 300}; rm -rf /; echo {'y' * 300}")
+    text, mark = lines[5:7]
+    assert text.startswith("  …xxx")
+    assert text.endswith("yyy…")
+    assert text[mark.index("^") : mark.rindex("^") + 1] == "rm -rf /"
+
+
+def test_wide_characters_do_not_shift_the_underline() -> None:
+    lines = drawn("echo 日本; rm -rf /")
+    assert lines[4:6] == ["  echo 日本; rm -rf /", "  " + " " * 11 + "^" * 8]
+
+
+def test_what_is_unknown_is_named() -> None:
+    lines = drawn('echo "$NAME" $(date)')
+    assert lines[-2].startswith("unknown: ")
+    assert "$(…)" in lines[-2]
+
+
+def test_a_text_that_bash_would_stumble_over_is_said_to_be_one() -> None:
+    assert "syntax: bash would stumble over this text, after having run what stands before" in drawn("ls; if")
+
+
+def test_a_text_built_at_run_time_is_marked_where_it_would_run() -> None:
+    lines = branches("X='git push'; eval \"ls; $X -f\"")
+    assert [line for line in lines if "←" in line] == ["└─ git push -f    ← refuse: git-push-force"]
+
+
+def test_json_gives_the_tree_as_data(nacre: Nacre) -> None:
+    command = "sudo rm -rf / > log"
+    done = nacre("explain", "--json", "--cwd", "/srv", command)
+    assert (done.code, done.err) == (2, b"")
+    data: dict[str, Any] = json.loads(done.out)
+    (root,) = data.pop("tree")
+    rm = {"words": "rm -rf /", "argv": ["rm", "-rf", "/"], "span": [0, 19], "cwd": "/srv"}
+    assert root == {
+        "words": "sudo > log",
+        "argv": ["sudo", "rm", "-rf", "/"],
+        "span": [0, 19],
+        "cwd": "/srv",
+        "rules": [],
+        "runs": [{**rm, "rules": ["rm-root-or-home"], "runs": []}],
+    }
+    assert (data.pop("broken"), data.pop("unread")) == (False, "")
+    assert data == {"command": command, **check(command, cwd="/srv").to_dict()}
+
+
+def test_colour_is_for_findings() -> None:
+    assert "\x1b[31m^^^^^^^^\x1b[0m" in "\n".join(drawn("rm -rf /", colour=True))
+
+
+def on_a_terminal(home: Path, **env: str) -> bytes:
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run(
+            [*NACRE, "explain", "rm -rf /"],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            env={**os.environ, "HOME": str(home), "TERM": "xterm", **env},
+            timeout=PATIENCE,
+            check=False,
+        )
+        return os.read(ours, 65536)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_colour_is_for_terminals_and_for_those_who_want_it(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert b"\x1b[31m" in on_a_terminal(nacre.home)
+    assert b"\x1b" not in on_a_terminal(nacre.home, NO_COLOR="1")
+    assert b"\x1b" not in on_a_terminal(nacre.home, TERM="dumb")
+    assert b"\x1b" not in nacre("explain", "rm -rf /", env={"TERM": "xterm"}).out
