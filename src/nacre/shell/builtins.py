@@ -8,15 +8,15 @@ from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.options import Shape
+from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import MOST, Alias, State, Value
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
-from nacre.shell.walk import Follows, Walker
 
 _READ = Shape("adinNptu")
 _NAME = re.compile(r"[A-Za-z_]\w*$", re.ASCII)
 
 
-def _cd(walker: Walker, command: Command, state: State) -> str:
+def _cd(runner: Runner, command: Command, state: State) -> str:
     state.settled = True
     operands = command.operands()
     if not operands:
@@ -28,8 +28,8 @@ def _cd(walker: Walker, command: Command, state: State) -> str:
     return ""
 
 
-def _declare(walker: Walker, command: Command, state: State) -> str:
-    expander = Expander(state, walker)
+def _declare(runner: Runner, command: Command, state: State) -> str:
+    expander = Expander(state, runner)
     flags = "".join(command.options())
     for word in command.args:
         name, equals, value = word.partition("=")
@@ -46,7 +46,7 @@ def _declare(walker: Walker, command: Command, state: State) -> str:
             expander.subscripts(value)
             state.references = {**state.references, name: value}
         elif value.startswith("(") and value.endswith(")"):
-            walker.reread(value, state)
+            runner.reread(value, state)
             state.set(name, tuple(value[1:-1].split()))
         else:
             if name in state.integers or subscript:
@@ -54,20 +54,20 @@ def _declare(walker: Walker, command: Command, state: State) -> str:
                 expander.subscripts(value)
             state.set(name, value)
             if runs_code(name):
-                walker.given(name, value, state, command)
+                runner.given(name, value, state, command)
     return ""
 
 
-def _unset(walker: Walker, command: Command, state: State) -> str:
+def _unset(runner: Runner, command: Command, state: State) -> str:
     for word in command.operands():
         if "[" in word:
-            walker.reread(word, state)
+            runner.reread(word, state)
         else:
             state.forget(word)
     return ""
 
 
-def _set(walker: Walker, command: Command, state: State) -> str:
+def _set(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     if "--" in words:
         state.arguments = words[words.index("--") + 1 :]
@@ -79,24 +79,24 @@ def _set(walker: Walker, command: Command, state: State) -> str:
         state.expands_aliases = True
     if "x" in flags or words[:2] == ["-o", "xtrace"]:
         for value in state.variables.get("PS4", ()):
-            walker.reread(value if isinstance(value, str) else " ".join(value), state)
+            runner.reread(value if isinstance(value, str) else " ".join(value), state)
     return ""
 
 
-def _shift(walker: Walker, command: Command, state: State) -> str:
+def _shift(runner: Runner, command: Command, state: State) -> str:
     if state.arguments is not None:
         by = command.args[0] if command.args else "1"
         state.arguments = state.arguments[int(by) :] if by.isdigit() else None
     return ""
 
 
-def _read(walker: Walker, command: Command, state: State) -> str:
+def _read(runner: Runner, command: Command, state: State) -> str:
     names = list(command.argv[_READ.first(command.argv) :])
     array = _READ.value(command.argv, "-a")
     text = command.stdin
     for name in names:
         if "[" in name:
-            walker.reread(name, state)
+            runner.reread(name, state)
     if text is None or not whole(text):
         for name in [*names, *([array] if array else []), *([] if names or array else ["REPLY"])]:
             state.set(name.partition("[")[0], text if text and not whole(text) else UNKNOWN)
@@ -114,75 +114,75 @@ def _read(walker: Walker, command: Command, state: State) -> str:
     return ""
 
 
-def _mapfile(walker: Walker, command: Command, state: State) -> str:
+def _mapfile(runner: Runner, command: Command, state: State) -> str:
     names = command.operands("-d", "-n", "-O", "-s", "-u", "-C", "-c")
     text = command.stdin
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word == "-C":
-            walker.read(command, after, state)
+            runner.read(command, after, state)
     lines = tuple(text.split("\n")) if text is not None and whole(text) else (text or UNKNOWN,)
     state.set(names[0] if names else "MAPFILE", lines)
     return ""
 
 
-def _let(walker: Walker, command: Command, state: State) -> str:
+def _let(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
-        Expander(state, walker).arithmetic(word)
-        Expander(state, walker).subscripts(word)
+        Expander(state, runner).arithmetic(word)
+        Expander(state, runner).subscripts(word)
     return ""
 
 
-def _test(walker: Walker, command: Command, state: State) -> str:
+def _test(runner: Runner, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word == "-v":
-            Expander(state, walker).subscripts(after)
+            Expander(state, runner).subscripts(after)
     return ""
 
 
-def _getopts(walker: Walker, command: Command, state: State) -> str:
+def _getopts(runner: Runner, command: Command, state: State) -> str:
     values: list[Value] = list(command.args[2:] or state.arguments or [UNKNOWN])
     state.variables["OPTARG"] = values[:MOST]
     return ""
 
 
-def _compgen(walker: Walker, command: Command, state: State) -> str:
+def _compgen(runner: Runner, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word in ("-C", "-F"):
-            walker.read(command, after, state.fork())
+            runner.read(command, after, state.fork())
         elif word == "-W":
-            walker.reread(after, state)
+            runner.reread(after, state)
     return UNKNOWN
 
 
-def _jobs(walker: Walker, command: Command, state: State) -> str:
-    return walker.follow(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
+def _jobs(runner: Runner, command: Command, state: State) -> str:
+    return runner.follow(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
 
 
-def _shopt(walker: Walker, command: Command, state: State) -> str:
+def _shopt(runner: Runner, command: Command, state: State) -> str:
     if "expand_aliases" in command.args:
         state.expands_aliases = "-u" not in command.args
     return ""
 
 
-def _alias(walker: Walker, command: Command, state: State) -> str:
+def _alias(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
-            state.aliases[name] = Alias(text, command.end, walker.depth)
+            state.aliases[name] = Alias(text, command.end, runner.depth)
     return ""
 
 
-def _unalias(walker: Walker, command: Command, state: State) -> str:
+def _unalias(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
         state.aliases.pop(word, None)
     return ""
 
 
-def _nothing(walker: Walker, command: Command, state: State) -> str:
+def _nothing(runner: Runner, command: Command, state: State) -> str:
     return ""
 
 
-def _pwd(walker: Walker, command: Command, state: State) -> str:
+def _pwd(runner: Runner, command: Command, state: State) -> str:
     return state.cwd if plain(state.cwd) else SOME
 
 

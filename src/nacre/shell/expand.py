@@ -11,14 +11,14 @@ from shlex import quote
 from typing import Protocol
 
 from nacre.shell.braces import braced
-from nacre.shell.state import KEYED, State, Value
+from nacre.shell.parameters import capital, element, recased, replaced, sliced, trimmed, unkeyed
+from nacre.shell.state import State, Value
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
-from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, globbed, pattern, plain, source, whole
+from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, globbed, plain, whole
 
 _SPACES = " \t\n"
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_INDEX = re.compile(r"-?\d+")
 _OFFSET = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?$")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
@@ -197,9 +197,9 @@ class Expander:
         if subscript is not None:
             if part.name not in self.state.maps:
                 self.arithmetic(subscript)
-            value = _element(value, subscript)
+            value = element(value, subscript)
         elif isinstance(value, tuple) and part.name not in "@*":
-            value = _unkeyed(value[0]) if value else ""
+            value = unkeyed(value[0]) if value else ""
         if part.indirect:
             value = self._indirect(value)
         if part.length:
@@ -219,7 +219,7 @@ class Expander:
         name, _, rest = value.partition("[")
         if rest:
             self.runs.reread(rest, self.state)
-            return _element(self._lookup(name), rest.rstrip("]"))
+            return element(self._lookup(name), rest.rstrip("]"))
         return self._lookup(name)
 
     def _operated(self, part: Parameter, value: Value | None) -> Value:
@@ -245,7 +245,7 @@ class Expander:
             return UNKNOWN
         if isinstance(value, tuple):
             if operator == ":" and (found := _OFFSET.match(given)):
-                return _slice(("bash", *value) if part.name in "@*" else value, found)
+                return sliced(("bash", *value) if part.name in "@*" else value, found)
             return tuple(self._changed(each, operator, given) for each in value)
         return self._changed(value, operator, given)
 
@@ -253,85 +253,16 @@ class Expander:
         if operator == "@":
             if given == "P":
                 return self.runs.reread(value, self.state)
-            changes: dict[str, Callable[[str], str]] = {"U": str.upper, "L": str.lower, "Q": quote, "u": _capital}
+            changes: dict[str, Callable[[str], str]] = {"U": str.upper, "L": str.lower, "Q": quote, "u": capital}
             return changes[given](value) if given in changes else value
         if not whole(value):
             return UNKNOWN
         if operator == ":":
             found = _OFFSET.match(given)
-            text = _slice(value, found) if found else UNKNOWN
+            text = sliced(value, found) if found else UNKNOWN
             return text if isinstance(text, str) else UNKNOWN
         if operator[0] in "^,~":
-            return _recased(value, operator)
+            return recased(value, operator)
         if operator[0] == "/":
-            return _replaced(value, operator, given)
-        return _trimmed(value, operator, given)
-
-
-def _element(value: Value | None, subscript: str) -> Value | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return (value,) if subscript in ("@", "*") else value
-    if subscript in ("@", "*"):
-        return tuple(_unkeyed(each) for each in value)
-    for each in reversed(value):
-        key, keyed, text = each.partition(KEYED)
-        if keyed and key == subscript:
-            return text
-    if _INDEX.fullmatch(subscript):
-        index = int(subscript)
-        return _unkeyed(value[index]) if -len(value) <= index < len(value) else ""
-    return None
-
-
-def _unkeyed(element: str) -> str:
-    return element.rpartition(KEYED)[2]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _slice(value: Value, found: re.Match[str]) -> Value:
-    start = int(found[1])
-    length = None if found[2] is None else int(found[2])
-    rest = value[start:]
-    if length is None:
-        return rest
-    return rest[:length]
-
-
-def _recased(value: str, operator: str) -> str:
-    change = {"^": str.upper, ",": str.lower, "~": str.swapcase}[operator[0]]
-    return change(value) if len(operator) == 2 else change(value[:1]) + value[1:]
-
-
-def _replaced(value: str, operator: str, given: str) -> str:
-    anchor = given[:1] if operator == "/" and given[:1] in "#%" else ""
-    searched, _, replacement = given[len(anchor) :].partition("/")
-    if not whole(searched):
-        return UNKNOWN
-    regex = pattern(searched)
-    regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
-    try:
-        return re.sub(regex, lambda _: source(replacement), value, count=0 if operator == "//" else 1, flags=re.DOTALL)
-    except re.error:
-        return UNKNOWN
-
-
-def _trimmed(value: str, operator: str, given: str) -> str:
-    """`#`, `##`, `%`, `%%`: the shortest or longest beginning or end that fits is taken off."""
-    if not whole(given):
-        return UNKNOWN
-    try:
-        regex = re.compile(pattern(given), re.DOTALL)
-    except re.error:
-        return UNKNOWN
-    lengths = range(len(value) + 1) if len(operator) == 1 else range(len(value), -1, -1)
-    for length in lengths:
-        if operator[0] == "#" and regex.fullmatch(value, 0, length):
-            return value[length:]
-        if operator[0] == "%" and regex.fullmatch(value, len(value) - length):
-            return value[: len(value) - length]
-    return value
+            return replaced(value, operator, given)
+        return trimmed(value, operator, given)

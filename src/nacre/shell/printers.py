@@ -8,9 +8,9 @@ import re
 from nacre.shell.command import Command
 from nacre.shell.escapes import ansi_c
 from nacre.shell.options import Shape
+from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, SOME, UNKNOWN, plain, source, whole
-from nacre.shell.walk import Follows, Walker
 
 _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
@@ -24,7 +24,7 @@ _SAME = frozenset(
 _SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type ls".split())
 
 
-def _echo(walker: Walker, command: Command, state: State) -> str:
+def _echo(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     escapes = False
     while words and re.fullmatch(r"-[neE]+", words[0]):
@@ -33,7 +33,7 @@ def _echo(walker: Walker, command: Command, state: State) -> str:
     return (ansi_c(text) if escapes else text) + "\n"
 
 
-def _printf(walker: Walker, command: Command, state: State) -> str:
+def _printf(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     name = ""
     if words[:1] == ["-v"] and len(words) > 1:
@@ -44,7 +44,7 @@ def _printf(walker: Walker, command: Command, state: State) -> str:
     text = _formatted(words[0], words[1:]) if words else ""
     if name:
         if "[" in name:
-            walker.reread(name, state)
+            runner.reread(name, state)
         state.set(name.partition("[")[0], text)
         return ""
     return text
@@ -71,7 +71,7 @@ def _formatted(form: str, words: list[str]) -> str:
     return "".join(out)
 
 
-def _cat(walker: Walker, command: Command, state: State) -> str:
+def _cat(runner: Runner, command: Command, state: State) -> str:
     texts = []
     for name in command.operands() or ["-"]:
         if name in ("-", "/dev/stdin", "/dev/fd/0"):
@@ -81,14 +81,14 @@ def _cat(walker: Walker, command: Command, state: State) -> str:
     return "".join(texts)
 
 
-def _tee(walker: Walker, command: Command, state: State) -> str:
+def _tee(runner: Runner, command: Command, state: State) -> str:
     text = UNKNOWN if command.stdin is None else command.stdin
     for name in command.operands():
         state.written[state.path(name)] = text
     return text
 
 
-def _same(walker: Walker, command: Command, state: State) -> str:
+def _same(runner: Runner, command: Command, state: State) -> str:
     """A filter: taken to let its input pass."""
     if command.stdin is not None:
         return command.stdin
@@ -96,7 +96,7 @@ def _same(walker: Walker, command: Command, state: State) -> str:
     return "".join(texts) or UNKNOWN
 
 
-def _tr(walker: Walker, command: Command, state: State) -> str:
+def _tr(runner: Runner, command: Command, state: State) -> str:
     text = command.stdin
     if text is None or command.has("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
         return text or UNKNOWN
@@ -115,12 +115,12 @@ def _characters(text: str) -> str:
     )
 
 
-def _rev(walker: Walker, command: Command, state: State) -> str:
+def _rev(runner: Runner, command: Command, state: State) -> str:
     text = command.stdin
     return "\n".join(line[::-1] for line in text.split("\n")) if text is not None and whole(text) else UNKNOWN
 
 
-def _decoder(walker: Walker, command: Command, state: State) -> str:
+def _decoder(runner: Runner, command: Command, state: State) -> str:
     match command.name:
         case "xxd":
             decodes = command.has("-r", "-revert", "--revert")
@@ -135,14 +135,14 @@ def _decoder(walker: Walker, command: Command, state: State) -> str:
     return DECODED if decodes else UNKNOWN
 
 
-def _curl(walker: Walker, command: Command, state: State) -> str:
+def _curl(runner: Runner, command: Command, state: State) -> str:
     output = _last(command, _CURL, "-o", "--output")
     if command.has("-O", "--remote-name", "--remote-name-all"):
         output = _basename(command.operands())
     return _fetched(output, state)
 
 
-def _wget(walker: Walker, command: Command, state: State) -> str:
+def _wget(runner: Runner, command: Command, state: State) -> str:
     output = _last(command, _WGET, "-O", "--output-document")
     if output is None:
         output = _basename(command.operands())
@@ -172,18 +172,18 @@ def _fetched(output: str | None, state: State) -> str:
     return ""
 
 
-def _downloads(walker: Walker, command: Command, state: State) -> str:
+def _downloads(runner: Runner, command: Command, state: State) -> str:
     return DOWNLOADED
 
 
-def _copy(walker: Walker, command: Command, state: State) -> str:
+def _copy(runner: Runner, command: Command, state: State) -> str:
     operands = command.operands("-t", "-m", "-o", "-g")
     if len(operands) == 2 and (text := state.written.get(state.path(operands[0]))) is not None:
         state.written[state.path(operands[1])] = text
     return ""
 
 
-def _path(walker: Walker, command: Command, state: State) -> str:
+def _path(runner: Runner, command: Command, state: State) -> str:
     operands = command.operands("-s", "--relative-to")
     if not operands or not plain(operands[-1]):
         return SOME if command.name == "dirname" else UNKNOWN
@@ -195,14 +195,14 @@ def _path(walker: Walker, command: Command, state: State) -> str:
     return state.path(operands[-1])
 
 
-def _printenv(walker: Walker, command: Command, state: State) -> str:
+def _printenv(runner: Runner, command: Command, state: State) -> str:
     if len(command.args) == 1:
         value = state.variables.get(command.args[0], [UNKNOWN])[0]
         return value if isinstance(value, str) else UNKNOWN
     return UNKNOWN
 
 
-def _something(walker: Walker, command: Command, state: State) -> str:
+def _something(runner: Runner, command: Command, state: State) -> str:
     return SOME
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from nacre.shell.command import Command
+from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import SOME, UNKNOWN, whole
-from nacre.shell.walk import Follows, Walker
 
 _GIT_SETTING = re.compile(
     r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath)|sequence\.editor|diff\.external|credential\.helper|"
@@ -27,62 +27,62 @@ _SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
 _SED_REPLACES = re.compile(r"s([^\\\n])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", re.DOTALL)
 
 
-def _git(walker: Walker, command: Command, state: State) -> str:
+def _git(runner: Runner, command: Command, state: State) -> str:
     args = command.args
     for index, word in enumerate(args):
         following = args[index + 1] if index + 1 < len(args) else ""
         if word == "-c" or word == "--config-env":
-            _setting(walker, command, following, state)
+            _setting(runner, command, following, state)
         elif word in _GIT_COMMANDS and following:
-            walker.read(command, following, state.fork())
+            runner.read(command, following, state.fork())
         elif word.startswith("--") and "=" in word and word.partition("=")[0] in _GIT_COMMANDS:
-            walker.read(command, word.partition("=")[2], state.fork())
+            runner.read(command, word.partition("=")[2], state.fork())
         elif word.startswith("ext::"):
-            walker.read(command, word[5:], state.fork())
+            runner.read(command, word[5:], state.fork())
         elif word == "config":
             operands = [each for each in args[index + 1 :] if not each.startswith("-")]
             if len(operands) > 1:
-                _setting(walker, command, f"{operands[0]}={operands[1]}", state)
-    _subcommand(walker, command, state)
+                _setting(runner, command, f"{operands[0]}={operands[1]}", state)
+    _subcommand(runner, command, state)
     for path, text in list(state.written.items()):
         if "/.git/hooks/" in path:
-            walker.read(command, text, state.fork())
+            runner.read(command, text, state.fork())
     if "rev-parse" in args and "--show-toplevel" in args:
         return state.cwd
     return SOME if "rev-parse" in args else UNKNOWN
 
 
-def _setting(walker: Walker, command: Command, setting: str, state: State) -> None:
+def _setting(runner: Runner, command: Command, setting: str, state: State) -> None:
     name, _, value = setting.partition("=")
     if name.startswith("alias.") and value.startswith("!"):
         if name[6:] in command.args or "config" in command.args:
-            walker.read(command, value[1:], state.fork())
+            runner.read(command, value[1:], state.fork())
     elif found := _GIT_SETTING.match(setting):
-        walker.read(command, found[1].removeprefix("!"), state.fork())
+        runner.read(command, found[1].removeprefix("!"), state.fork())
 
 
-def _subcommand(walker: Walker, command: Command, state: State) -> None:
+def _subcommand(runner: Runner, command: Command, state: State) -> None:
     args = command.args
     if "bisect" in args and "run" in args:
-        walker.follow(command, args[args.index("run") + 1 :], state.fork())
+        runner.follow(command, args[args.index("run") + 1 :], state.fork())
     elif "submodule" in args and "foreach" in args:
         words = [word for word in args[args.index("foreach") + 1 :] if word not in ("--recursive", "--quiet", "-q")]
-        walker.read(command, " ".join(words), state.fork())
+        runner.read(command, " ".join(words), state.fork())
 
 
-def _tar(walker: Walker, command: Command, state: State) -> str:
+def _tar(runner: Runner, command: Command, state: State) -> str:
     for index, word in enumerate(command.args):
         following = command.args[index + 1] if index + 1 < len(command.args) else ""
         if found := _TAR.match(word):
-            walker.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.fork())
         elif word == "--checkpoint-action" and following.startswith("exec="):
-            walker.read(command, following[5:], state.fork())
+            runner.read(command, following[5:], state.fork())
         elif word in ("--to-command", "-I", "--use-compress-program", "-F", "--info-script"):
-            walker.read(command, following, state.fork())
+            runner.read(command, following, state.fork())
     return UNKNOWN
 
 
-def _sed(walker: Walker, command: Command, state: State) -> str:
+def _sed(runner: Runner, command: Command, state: State) -> str:
     pairs = list(zip(command.args, command.args[1:], strict=False))
     texts = [after for word, after in pairs if word in ("-e", "--expression")]
     texts += [state.written.get(state.path(after), "") for word, after in pairs if word in ("-f", "--file")]
@@ -91,15 +91,15 @@ def _sed(walker: Walker, command: Command, state: State) -> str:
     lines = UNKNOWN if command.stdin is None else command.stdin
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
-            walker.read(command, found[1] or lines, state.fork())
+            runner.read(command, found[1] or lines, state.fork())
         for found in _SED_REPLACES.finditer(text):
-            walker.read(command, found[3] or lines, state.fork())
+            runner.read(command, found[3] or lines, state.fork())
         if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
             lines = re.sub(f"(?m){simple[2]}", lambda _, to=simple[3]: to, lines)  # type: ignore[misc]
     return lines
 
 
-def _make(walker: Walker, command: Command, state: State) -> str:
+def _make(runner: Runner, command: Command, state: State) -> str:
     name = next(
         (after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-f"), "Makefile"
     )
@@ -108,13 +108,13 @@ def _make(walker: Walker, command: Command, state: State) -> str:
         return UNKNOWN
     for line in (text or "").split("\n"):
         for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
-            walker.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.fork())
         if line.startswith("\t"):
-            walker.read(command, line.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
+            runner.read(command, line.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
     return UNKNOWN
 
 
-def _dd(walker: Walker, command: Command, state: State) -> str:
+def _dd(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
         if word.startswith("of="):
             state.written[state.path(word[3:])] = command.stdin or UNKNOWN
@@ -122,31 +122,31 @@ def _dd(walker: Walker, command: Command, state: State) -> str:
     return command.stdin or UNKNOWN
 
 
-def _yes(walker: Walker, command: Command, state: State) -> str:
+def _yes(runner: Runner, command: Command, state: State) -> str:
     return " ".join(command.args or ("y",)) + "\n"
 
 
 def _option(*names: str) -> Follows:
     """A program that runs the value of one of these options."""
 
-    def follow(walker: Walker, command: Command, state: State) -> str:
+    def follow(runner: Runner, command: Command, state: State) -> str:
         for index, word in enumerate(command.args):
             for name in names:
                 if word == name and index + 1 < len(command.args):
-                    walker.read(command, command.args[index + 1], state.fork())
+                    runner.read(command, command.args[index + 1], state.fork())
                 elif word.startswith(name + "="):
-                    walker.read(command, word[len(name) + 1 :], state.fork())
+                    runner.read(command, word[len(name) + 1 :], state.fork())
         return UNKNOWN if command.stdin is None else command.stdin
 
     return follow
 
 
-def _editor(walker: Walker, command: Command, state: State) -> str:
+def _editor(runner: Runner, command: Command, state: State) -> str:
     texts = [word[1:] for word in command.args if word[:1] == "+"]
     texts += [a for word, a in zip(command.args, command.args[1:], strict=False) if word in ("-c", "--cmd", "-ex")]
     for text in (*texts, *(command.stdin or "").split("\n")):
         if found := re.match(r":?(?:silent\s+)?(?:!|shell )(.+)", text, re.DOTALL):
-            walker.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.fork())
     return UNKNOWN
 
 

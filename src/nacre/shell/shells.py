@@ -7,9 +7,9 @@ import re
 from nacre.shell.command import Command
 from nacre.shell.interpreters import commands_in, printed_by, takes_arguments, takes_input
 from nacre.shell.options import Shape
+from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN
-from nacre.shell.walk import Follows, Walker
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
 _SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
@@ -25,7 +25,7 @@ _TMUX_RUNS = ("new-session", "new", "new-window", "neww", "split-window", "split
 _VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
 
 
-def _shell(walker: Walker, command: Command, state: State) -> str:
+def _shell(runner: Runner, command: Command, state: State) -> str:
     flags, settings, rest = _shell_options(command.argv)
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
@@ -35,16 +35,16 @@ def _shell(walker: Walker, command: Command, state: State) -> str:
     inner.expands_aliases = (
         command.name not in ("bash", "rbash") or "--posix" in settings or "expand_aliases" in settings or "i" in flags
     )
-    _startup(walker, command, inner, flags, settings)
+    _startup(runner, command, inner, flags, settings)
     if "c" in flags:
         if not rest:
             return UNKNOWN
         arguments, zero = list(rest[2:]), rest[1] if len(rest) > 1 else "bash"
-        return walker.read(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
+        return runner.read(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
     if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
         arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
-        return _executed(walker, command, command.stdin, inner, arguments)
-    return _executed(walker, command, inner.written.get(inner.path(rest[0])), inner, list(rest[1:]))
+        return _executed(runner, command, command.stdin, inner, arguments)
+    return _executed(runner, command, inner.written.get(inner.path(rest[0])), inner, list(rest[1:]))
 
 
 def _shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
@@ -70,7 +70,7 @@ def _shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ..
     return flags, settings, argv[index:]
 
 
-def _startup(walker: Walker, command: Command, state: State, flags: str, settings: list[str]) -> None:
+def _startup(runner: Runner, command: Command, state: State, flags: str, settings: list[str]) -> None:
     """Files and variables that a shell executes before its text, where the script itself made them."""
     files = []
     if "i" in flags:
@@ -78,32 +78,32 @@ def _startup(walker: Walker, command: Command, state: State, flags: str, setting
         files += [value for value in state.variables.get("ENV", ()) if isinstance(value, str)]
         for name in ("PS0", "PS1"):
             for value in state.variables.get(name, ()):
-                walker.reread(value if isinstance(value, str) else "", state)
+                runner.reread(value if isinstance(value, str) else "", state)
         for value in state.variables.get("PROMPT_COMMAND", ()):
-            walker.read(command, value if isinstance(value, str) else " ".join(value), state.fork())
+            runner.read(command, value if isinstance(value, str) else " ".join(value), state.fork())
     else:
         files += [value for value in state.variables.get("BASH_ENV", ()) if isinstance(value, str)]
     if "l" in flags or "--login" in settings:
         files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
     for file in files:
         if (text := state.written.get(state.path(file))) is not None:
-            walker.read(command, text, state.fork())
+            runner.read(command, text, state.fork())
 
 
 def _executed(
-    walker: Walker, command: Command, text: str | None, state: State, arguments: list[str] | None = None
+    runner: Runner, command: Command, text: str | None, state: State, arguments: list[str] | None = None
 ) -> str:
     if text is None:
         return UNKNOWN
-    return walker.read(command, text, state.fork(), arguments=arguments)
+    return runner.read(command, text, state.fork(), arguments=arguments)
 
 
-def _eval(walker: Walker, command: Command, state: State) -> str:
+def _eval(runner: Runner, command: Command, state: State) -> str:
     words = command.args[1:] if command.args[:1] == ("--",) else command.args
-    return walker.read(command, " ".join(words), state, stdin=command.stdin)
+    return runner.read(command, " ".join(words), state, stdin=command.stdin)
 
 
-def _source(walker: Walker, command: Command, state: State) -> str:
+def _source(runner: Runner, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if not words:
         return UNKNOWN
@@ -113,31 +113,31 @@ def _source(walker: Walker, command: Command, state: State) -> str:
         text = state.written.get(state.path(words[0]))
     if text is None:
         return UNKNOWN
-    return walker.read(command, text, state, arguments=words[1:] or None)
+    return runner.read(command, text, state, arguments=words[1:] or None)
 
 
-def _trap(walker: Walker, command: Command, state: State) -> str:
+def _trap(runner: Runner, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if len(words) > 1 and words[0] not in ("-", "", "-p", "-l"):
-        walker.read(command, words[0], state.fork())
+        runner.read(command, words[0], state.fork())
     return ""
 
 
-def _ssh(walker: Walker, command: Command, state: State) -> str:
+def _ssh(runner: Runner, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.fork()
     inner.cwd = inner.home
-    return UNKNOWN if not text else walker.read(command, text, inner, stdin=command.stdin)
+    return UNKNOWN if not text else runner.read(command, text, inner, stdin=command.stdin)
 
 
-def _su(walker: Walker, command: Command, state: State) -> str:
+def _su(runner: Runner, command: Command, state: State) -> str:
     text = _anywhere(command, "-c", "--command", "--session-command")
     if text is None:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
         text = command.stdin
-    return walker.read(command, text, state.fork())
+    return runner.read(command, text, state.fork())
 
 
 def _anywhere(command: Command, *names: str) -> str | None:
@@ -153,22 +153,22 @@ def _anywhere(command: Command, *names: str) -> str | None:
     return None
 
 
-def _runuser(walker: Walker, command: Command, state: State) -> str:
+def _runuser(runner: Runner, command: Command, state: State) -> str:
     if _anywhere(command, "-c", "--command") is not None:
-        return _su(walker, command, state)
-    return walker.follow(command, Shape("ugGsw", "user group supp-group shell").command(command.argv), state)
+        return _su(runner, command, state)
+    return runner.follow(command, Shape("ugGsw", "user group supp-group shell").command(command.argv), state)
 
 
-def _script(walker: Walker, command: Command, state: State) -> str:
+def _script(runner: Runner, command: Command, state: State) -> str:
     text = _anywhere(command, "-c", "--command")
-    return UNKNOWN if text is None else walker.read(command, text, state.fork())
+    return UNKNOWN if text is None else runner.read(command, text, state.fork())
 
 
-def _at(walker: Walker, command: Command, state: State) -> str:
-    return _executed(walker, command, command.stdin, state)
+def _at(runner: Runner, command: Command, state: State) -> str:
+    return _executed(runner, command, command.stdin, state)
 
 
-def _interpreter(walker: Walker, command: Command, state: State) -> str:
+def _interpreter(runner: Runner, command: Command, state: State) -> str:
     base = _VERSION.sub("", command.name) or command.name
     letters = _INTERPRETERS.get(command.name, _INTERPRETERS.get(base, ""))
     shape = Shape(letters + _TAKING.get(base, ""), "eval print command")
@@ -185,22 +185,22 @@ def _interpreter(walker: Walker, command: Command, state: State) -> str:
     command.script = code
     for text, words in commands_in(code, command.name):
         if words is not None:
-            walker.follow(command, words, state.fork())
+            runner.follow(command, words, state.fork())
         else:
-            walker.read(command, text, state.fork())
+            runner.read(command, text, state.fork())
     if takes_arguments(code):
-        walker.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.fork())
+        runner.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.fork())
     if takes_input(code) and command.stdin is not None:
-        walker.read(command, command.stdin, state.fork())
+        runner.read(command, command.stdin, state.fork())
     return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else printed_by(code) or UNKNOWN
 
 
-def _sg(walker: Walker, command: Command, state: State) -> str:
+def _sg(runner: Runner, command: Command, state: State) -> str:
     words = [word for word in command.args if word not in ("-", "-c")]
-    return walker.read(command, words[1], state.fork()) if len(words) > 1 else UNKNOWN
+    return runner.read(command, words[1], state.fork()) if len(words) > 1 else UNKNOWN
 
 
-def _terminal(walker: Walker, command: Command, state: State) -> str:
+def _terminal(runner: Runner, command: Command, state: State) -> str:
     """tmux and screen: a command line to run in a new window."""
     if command.name == "tmux":
         if not command.args or command.args[0] not in _TMUX_RUNS:
@@ -208,7 +208,7 @@ def _terminal(walker: Walker, command: Command, state: State) -> str:
         words = Shape("cefFnstxy").command(command.argv[1:])
     else:
         words = Shape("cehpsSTt").command(command.argv)
-    return walker.read(command, " ".join(words), state.fork()) if words else UNKNOWN
+    return runner.read(command, " ".join(words), state.fork()) if words else UNKNOWN
 
 
 FOLLOWERS: dict[str, Follows] = {

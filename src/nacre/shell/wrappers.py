@@ -9,9 +9,9 @@ from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.escapes import ansi_c
 from nacre.shell.options import Shape
+from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
-from nacre.shell.walk import Follows, Walker
 
 _SIMPLE = {
     "sudo": Shape("ughpCrtTUDRac", "user group host prompt close-from role type chdir chroot", assignments=True),
@@ -95,14 +95,14 @@ _RUNNERS = {  # program: subcommands after which a command follows
 }  # fmt: skip
 
 
-def _simple(walker: Walker, command: Command, state: State) -> str:
+def _simple(runner: Runner, command: Command, state: State) -> str:
     shape = _SIMPLE[command.name]
     if command.name == "command" and any(letter in word for word in command.options() for letter in "vV"):
         return SOME
-    return walker.follow(command, shape.command(command.argv), state)
+    return runner.follow(command, shape.command(command.argv), state)
 
 
-def _env(walker: Walker, command: Command, state: State) -> str:
+def _env(runner: Runner, command: Command, state: State) -> str:
     argv = _split_string(tuple("-i" if word == "-" else word for word in command.argv))
     rest = _ENV.command(argv)
     if not rest:
@@ -115,8 +115,8 @@ def _env(walker: Walker, command: Command, state: State) -> str:
         if name.isidentifier():
             inner.set(name, value)
         if runs_code(name):
-            walker.given(name, value, inner, command)
-    return walker.follow(command, rest, inner)
+            runner.given(name, value, inner, command)
+    return runner.follow(command, rest, inner)
 
 
 def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def _lines(stdin: str | None) -> list[str]:
     return [line for line in re.split(r"[\n\0]", stdin) if line.strip()][:16] or [SOME]
 
 
-def _xargs(walker: Walker, command: Command, state: State) -> str:
+def _xargs(runner: Runner, command: Command, state: State) -> str:
     rest = _XARGS.command(command.argv)
     if any(re.match(r"-[a-z0-9]*[ie]\{\}$|-i$", word) for word in command.options()):
         mark = "{}"
@@ -150,13 +150,13 @@ def _xargs(walker: Walker, command: Command, state: State) -> str:
         return "\n".join(lines)
     if mark:
         for line in lines:
-            walker.follow(command, tuple(word.replace(mark, line.strip()) for word in rest), state, "")
+            runner.follow(command, tuple(word.replace(mark, line.strip()) for word in rest), state, "")
         return UNKNOWN
     whole_lines = _XARGS.value(command.argv, "-d", "--delimiter") is not None or command.has("-0", "--null")
     words: list[str] = []
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
-    return walker.follow(command, (*rest, *words), state, "")
+    return runner.follow(command, (*rest, *words), state, "")
 
 
 def _shell_words(line: str) -> list[str]:
@@ -166,7 +166,7 @@ def _shell_words(line: str) -> list[str]:
         return line.split()
 
 
-def _parallel(walker: Walker, command: Command, state: State) -> str:
+def _parallel(runner: Runner, command: Command, state: State) -> str:
     rest = _PARALLEL.command(command.argv)
     values = _lines(command.stdin)
     for index, word in enumerate(rest):
@@ -176,16 +176,16 @@ def _parallel(walker: Walker, command: Command, state: State) -> str:
             break
     for value in values[:16]:
         if not rest:
-            walker.read(command, value, state)
+            runner.read(command, value, state)
         else:
             words = [word.replace("{}", value) for word in rest]
             if "{}" not in " ".join(rest):
                 words.append(value)
-            walker.read(command, " ".join(words), state)
+            runner.read(command, " ".join(words), state)
     return UNKNOWN
 
 
-def _find(walker: Walker, command: Command, state: State) -> str:
+def _find(runner: Runner, command: Command, state: State) -> str:
     words = command.args
     index = next(
         (i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")),
@@ -203,7 +203,7 @@ def _find(walker: Walker, command: Command, state: State) -> str:
                 end += 1
             for start in starts:
                 found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
-                walker.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
+                runner.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
             index = end
         elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
             return ansi_c(words[index + 1])
@@ -213,22 +213,22 @@ def _find(walker: Walker, command: Command, state: State) -> str:
     return "\n".join(starts)
 
 
-def _flock(walker: Walker, command: Command, state: State) -> str:
+def _flock(runner: Runner, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
     rest = command.argv[first + 1 :]
     if text is None and rest[:1] in (("-c",), ("--command",)):
         text = " ".join(rest[1:2])
     if text is not None:
-        return walker.read(command, text, state)
-    return walker.follow(command, rest, state)
+        return runner.read(command, text, state)
+    return runner.follow(command, rest, state)
 
 
-def _watch(walker: Walker, command: Command, state: State) -> str:
-    return walker.read(command, " ".join(_WATCH.command(command.argv)), state)
+def _watch(runner: Runner, command: Command, state: State) -> str:
+    return runner.read(command, " ".join(_WATCH.command(command.argv)), state)
 
 
-def _runner(walker: Walker, command: Command, state: State) -> str:
+def _runner(runner: Runner, command: Command, state: State) -> str:
     subcommands = _RUNNERS[command.name]
     words = command.args
     if subcommands:
@@ -238,8 +238,8 @@ def _runner(walker: Walker, command: Command, state: State) -> str:
     while words and (words[0] == "--" or (words[0].startswith("-") and words[0] not in ("-c", "--command", "--run"))):
         words = words[1:]
     if words[:1] in (("-c",), ("--command",), ("--call",), ("--run",)) and len(words) > 1:
-        return walker.read(command, words[1], state)
-    return walker.follow(command, words, state)
+        return runner.read(command, words[1], state)
+    return runner.follow(command, words, state)
 
 
 FOLLOWERS: dict[str, Follows] = {
