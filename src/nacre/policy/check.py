@@ -54,7 +54,7 @@ def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tu
     rules = rules_for(command.name) + everywhere
     if has_glob(command.name):
         rules += tuple(rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands))
-    if command.script is not None:
+    if command.script is not None or not plain(command.name):
         rules += rules_for(CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
         rules += tuple(rule for rule in rules_for(WRITES) if rule not in rules)

@@ -14,7 +14,7 @@ EVERY = "*"
 WRITES = ">"
 """In `Rule.commands`: every command with a redirection that writes."""
 CODE = "code"
-"""In `Rule.commands`: every command that executes a text (`Command.script`): shells, interpreters, eval."""
+"""In `Rule.commands`: every command that executes a text (`Command.script`) or is one itself (`$(…)`)."""
 
 
 class Around:

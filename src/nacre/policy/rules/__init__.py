@@ -46,7 +46,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "iptables ip6tables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft ufw nft pfctl "
             "systemctl service"
         ),
-        "fork_bomb": "script *",
+        "fork_bomb": "script code",
         "gh_delete": "gh glab",
         "git_add_blind": "git",
         "git_branch_delete_force": "git",

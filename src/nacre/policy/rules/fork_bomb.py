@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import EVERY, Around, Hit, Rule
+from nacre.policy.rule import CODE, Around, Hit, Rule
 from nacre.shell import Command, Script
 from nacre.verdict import Decision
 
 _FORKS = re.compile(
-    r"\bfork\s*(?:\(\s*\))?\s*while\b|"
-    r"\bwhile\s*\(?\s*(?:True|true|1|fork(?:\(\))?)?\s*\)?\s*(?::|\{|do\b)\s*(?:os\.|Process\.|pcntl_)?fork\b|"
-    r"\bloop\s*(?:\{|do\b)\s*(?:Process\.)?fork\b|\bfor\s*\(\s*;\s*;\s*\)\s*\{?\s*fork\b|"
-    r"(?:fork|fork\(\))\s+until\b"
+    r"\bfork ?(?:\( ?\))? ?(?:while|until)\b|"
+    r"\bwhile ?\(? ?(?:True|true|1|fork(?:\(\))?)? ?\)? ?(?::|\{|do\b) ?(?:os\.|Process\.|pcntl_)?fork\b|"
+    r"\bloop ?(?:\{|do\b) ?(?:Process\.)?fork\b|\bfor ?\( ?; ?; ?\) ?\{? ?fork\b"
 )
-
-
-_TIGHT = re.compile(r"([\w:.]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+_TIGHT = re.compile(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 """Without the blanks that bash wants; other shells run it."""
 
 
@@ -33,7 +30,9 @@ def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    return Hit() if command.script and "fork" in command.script and _FORKS.search(command.script) else None
+    if not command.script or "fork" not in command.script:
+        return None
+    return Hit() if _FORKS.search(" ".join(command.script.split())) else None
 
 
 RULE = Rule(
@@ -41,7 +40,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="starts copies of itself until the machine stops answering",
     instead="a loop with a fixed number of rounds, as in `for i in $(seq 4); do …; done`",
-    commands=("script", EVERY),
+    commands=("script", CODE),
     finds=finds,
     in_script=in_script,
     hits=(

@@ -20,22 +20,24 @@ from nacre.verdict import Decision
 _STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
 _TREE = (
     r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
-    r"rimraf(?:\.sync)?|fs(?:\.promises)?\.rm)\s*\(?\s*"
+    r"rimraf(?:\.sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
 )
-_GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s*[(\[]?\s*"
+_CALLS = re.compile(_TREE)
+_GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s?[(\[]?\s?"
 _PATHS = (
-    re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s*|os\.path\.expanduser\(\s*)*{_STRING}"),
+    re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s?|os\.path\.expanduser\(\s?)*{_STRING}"),
     re.compile(rf"\b{_TREE}{_GLOB}{_STRING}"),
-    re.compile(rf"\bfor\s+(\w+)\s+in\s+{_GLOB}{_STRING}.{{0,400}}?\b{_TREE}\1\b", re.DOTALL),
-    re.compile(rf"\b{_GLOB}{_STRING}\s*\)?\s*\.(?:each|forEach)\b.{{0,400}}?\b{_TREE}", re.DOTALL),
+    re.compile(rf"\bfor\s(\w+)\sin\s{_GLOB}{_STRING}.{{0,400}}?\b{_TREE}\1\b", re.DOTALL),
+    re.compile(rf"\b{_GLOB}{_STRING}\s?\)?\s?\.(?:each|forEach)\b.{{0,400}}?\b{_TREE}", re.DOTALL),
 )
 _HERE = re.compile(
     rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)"
 )
 _HOME = re.compile(
     rf"\b{_TREE}(?:(?:pathlib\.)?Path\.home\(\)|(?:require\(.os.\)|os)\.homedir\(\)|process\.env\.HOME|Dir\.home|"
-    rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s*[,)]"
+    rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s?[,)]"
 )
+_BLANKS = re.compile(r"\s{2,}")
 _QUOTED = re.compile(
     r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
 )
@@ -43,8 +45,9 @@ _QUOTED = re.compile(
 
 def finds(command: Command, around: Around) -> Hit | None:
     code = command.script
-    if not code or command.name in SHELLS or not re.search(_TREE, code):
+    if not code or command.name in SHELLS or not _CALLS.search(code):
         return None
+    code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
     quoted = [found.span() for found in _QUOTED.finditer(code)]
     for pattern in _PATHS:
         for found in pattern.finditer(code):

@@ -43,7 +43,7 @@ RULE = Rule(
         "rm -rf {*,.*}",
         "rm -rf */",
         "rm -rf ./src/../",
-        "cd build && rm -rf *",
+        "cd build; rm -rf *",
         "rm -rf .git",
         "cd src && rm -rf ../.git",
         "rm -rf /etc",
