@@ -6,6 +6,7 @@ Read by shape, not by grammar: what it finds is surely there; much of what is th
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
 from nacre.shell.escapes import ansi_c
@@ -14,59 +15,72 @@ _STRING = r"""(?:[rbfuRBFU]{0,2}(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`
 _SHELL_CALLS = re.compile(
     r"(?:\b(?:os\.(?:system|popen)|subprocess\.\w+|commands\.getoutput|system|exec|popen|shell_exec|passthru|execSync|"
     r"spawnSync|exec[A-Z]\w*|os\.execute|IO\.popen|Open3\.\w+|check_output|check_call|run|call|Popen|getoutput|"
-    r"getstatusoutput|do\s+shell\s+script|qx|sh)\s*\(?\s*)" + _STRING
+    r"getstatusoutput|do\s+shell\s+script|qx|sh)\s?\(?\s?)" + _STRING
 )
 _LIST_CALLS = re.compile(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
-    r"execFile|system|exec)\s*\(?\s*(\[[^\]]*\]|"
+    r"execFile|system|exec)\s?\(?\s?(\[[^\]]*\]|"
     + _STRING
-    + r"\s*,\s*\[[^\]]*\]|"
+    + r"\s?,\s?\[[^\]]*\]|"
     + _STRING
-    + r"(?:\s*,\s*"
+    + r"(?:\s?,\s?"
     + _STRING
     + r")+)"
 )
-_DELETES = re.compile(
-    r"\b(?:shutil\.rmtree|rmtree|rmSync|rmdirSync|fs\.rm|fs\.rmdir|rm_rf|rm_r|remove_dir_all|remove_tree|remove_entry_secure)"
-    r"\s*\(?\s*(?:(?:pathlib\.)?Path\(\s*)?(?:os\.path\.expanduser\(\s*)?" + _STRING
-)
 _BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`|%x[\[{(]([^\]})]*)[\]})]|\bqx[/{(|!]([^/})|!]*)[/})|!]")
-_AWK = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_AWK = re.compile(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
 _TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
 _SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ANY_STRING = re.compile(_STRING)
 _ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
 _STARTS = re.compile(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
-_INPUT = re.compile(r"system\s*\(\s*\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
-_PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s*\(?\s*" + _STRING)
-_HOME = re.compile(
-    r"""os\.environ\[['"]HOME['"]\]|os\.path\.expanduser\(['"]~['"]\)|Path\.home\(\)|process\.env\.HOME|os\.homedir\(\)|ENV\[['"]HOME['"]\]|\$ENV\{['"]?HOME['"]?\}|os\.getenv\(['"]HOME['"]\)"""
+_INPUT = re.compile(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
+_PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
+_QUOTED = re.compile(
+    r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
 )
+_BLANKS = re.compile(r"\s{2,}")
+_RUNS_CODE = re.compile(r"\b(?:exec|eval)\s?\(\s?" + _STRING)
+_DEEPEST = 3
 
 
-def commands_in(code: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """Texts that go to a shell, and (with words) programs that are started without one."""
-    code = _HOME.sub('"~"', code)
+    code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
     if language.endswith("awk"):
-        for found in _AWK.finditer(code):
-            yield ansi_c(_text(found)), None
-        if _TO_SHELL.search(code):
-            yield printed_by(code), None
-        for name, text in _SET.findall(code):
-            if re.search(rf"system\s*\(\s*{name}\b", code):
-                yield ansi_c(text), None
+        yield from _in_awk(code)
         return
-    for found in _LIST_CALLS.finditer(code):
+    quoted = [found.span() for found in _QUOTED.finditer(code)]
+    for found in _calls(_LIST_CALLS, code, quoted):
         words = tuple(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[1]))
         if len(words) > 1:
             yield "", words
-    for found in _SHELL_CALLS.finditer(code):
+    for found in _calls(_SHELL_CALLS, code, quoted):
         yield ansi_c(_text(found)), None
-    for found in _DELETES.finditer(code):
-        yield "rm -rf -- " + ansi_c(_text(found)), None
-    if language in ("perl", "ruby", "php") or language.startswith(("perl", "ruby")):
-        for found in _BACKQUOTES.finditer(code):
+    for found in _calls(_RUNS_CODE, code, quoted):
+        if depth < _DEEPEST:
+            yield from commands_in(ansi_c(_text(found)), language, depth + 1)
+    if language.startswith(("perl", "ruby", "php")):
+        for found in _calls(_BACKQUOTES, code, quoted):
             yield ansi_c(_text(found)), None
+
+
+def _calls(pattern: re.Pattern[str], code: str, quoted: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
+    """Where it matches in the code itself, not in its strings and comments."""
+    for found in pattern.finditer(code):
+        index = bisect(quoted, (found.start(), len(code) + 1)) - 1
+        if index < 0 or quoted[index][1] <= found.start() or quoted[index][0] == found.start():
+            yield found
+
+
+def _in_awk(code: str) -> Iterator[tuple[str, None]]:
+    for found in _AWK.finditer(code):
+        yield ansi_c(_text(found)), None
+    if _TO_SHELL.search(code):
+        yield printed_by(code), None
+    for name, text in _SET.findall(code):
+        if re.search(rf"system\s?\(\s?{name}\b", code):
+            yield ansi_c(text), None
 
 
 def _text(found: re.Match[str]) -> str:

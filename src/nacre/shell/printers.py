@@ -10,7 +10,7 @@ from nacre.shell.escapes import ansi_c
 from nacre.shell.options import Shape
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
-from nacre.shell.text import DECODED, DOWNLOADED, SOME, UNKNOWN, plain, source, whole
+from nacre.shell.text import DECODED, DOWNLOADED, SOME, STAR, UNKNOWN, plain, source, whole
 
 _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
@@ -21,7 +21,7 @@ _SAME = frozenset(
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
     "zstdcat lz4".split()
 )
-_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type ls".split())
+_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type".split())
 
 
 def _echo(runner: Runner, command: Command, state: State) -> str:
@@ -202,6 +202,10 @@ def _printenv(runner: Runner, command: Command, state: State) -> str:
     return UNKNOWN
 
 
+def _ls(runner: Runner, command: Command, state: State) -> str:
+    return SOME if command.operands() else STAR
+
+
 def _something(runner: Runner, command: Command, state: State) -> str:
     return SOME
 
@@ -216,6 +220,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), _downloads),
     **dict.fromkeys(("cp", "mv", "install", "ln"), _copy),
     **dict.fromkeys(("dirname", "basename", "realpath", "readlink"), _path),
+    "ls": _ls,
     "echo": _echo,
     "printf": _printf,
     "cat": _cat,

@@ -14,7 +14,7 @@ from nacre.shell.expand import Expander
 from nacre.shell.parse import expansion, parse
 from nacre.shell.state import MOST, Alias, State
 from nacre.shell.syntax import Assignment, Block, Function, Node, Redirect, Simple, Substitution, Word
-from nacre.shell.text import UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.text import DOWNLOADED, UNKNOWN, bounded, could_be, has_glob, least, plain, source
 from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
 
@@ -277,7 +277,10 @@ class Runner:
                     opened.append(Opened(redirect.descriptor, redirect.operator, target))
                     if redirect.operator not in ("<", "<>"):
                         continue
-                    text = expander.state.written.get(expander.state.path(target), UNKNOWN)
+                    from_network = target.startswith(("/dev/tcp/", "/dev/udp/"))
+                    text = expander.state.written.get(
+                        expander.state.path(target), DOWNLOADED if from_network else UNKNOWN
+                    )
             if redirect.descriptor in ("", "0"):
                 stdin = text
             else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from nacre.shell.command import Command
-from nacre.shell.interpreters import commands_in, printed_by, takes_arguments, takes_input
 from nacre.shell.options import Shape
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
@@ -182,6 +181,8 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         code = command.stdin if from_input else state.written.get(state.path(rest[0]))
     if code is None:
         return UNKNOWN
+    from nacre.shell.interpreters import commands_in, printed_by, takes_arguments, takes_input  # slow to load
+
     command.script = code
     for text, words in commands_in(code, command.name):
         if words is not None:
