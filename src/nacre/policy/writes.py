@@ -32,7 +32,14 @@ class Change(NamedTuple):
     target: str
 
 
-def changes(command: Command) -> Iterator[Change]:
+def changes(command: Command) -> tuple[Change, ...]:
+    known = command.memo.get("changes")
+    if not isinstance(known, tuple):
+        known = command.memo["changes"] = tuple(_changes(command))
+    return known
+
+
+def _changes(command: Command) -> Iterator[Change]:
     for opened in command.redirects:
         if opened.writes:
             yield Change(Deed.FILLS, opened.target)

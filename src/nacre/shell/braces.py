@@ -81,11 +81,14 @@ def _sequence(tokens: list[_Token]) -> list[list[_Token]]:
 
 def _joined(tokens: list[_Token]) -> list[Part]:
     parts: list[Part] = []
-    for token in tokens:
-        if not isinstance(token, str):
+    letters: list[str] = []
+    for token in [*tokens, None]:
+        if isinstance(token, str):
+            letters.append(token)
+            continue
+        if letters:
+            parts.append(Literal("".join(letters), quoted=False))
+            letters.clear()
+        if token is not None:
             parts.append(token)
-        elif parts and isinstance(last := parts[-1], Literal) and not last.quoted and last.source == -2:
-            last.text += token
-        else:
-            parts.append(Literal(token, quoted=False, source=-2))
     return parts

@@ -27,20 +27,9 @@ class Command:
     """One program, builtin or function that would run."""
 
     __slots__ = (
-        "argv",
-        "assigned",
-        "calls",
-        "cwd",
-        "end",
-        "home",
-        "name",
-        "parent",
-        "redirects",
-        "script",
-        "settled",
-        "start",
-        "stdin",
-    )
+        "argv", "assigned", "calls", "cwd", "end", "home", "memo", "name", "parent", "redirects", "script", "settled",
+        "start", "stdin",
+    )  # fmt: skip
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
         self.argv = argv
@@ -60,6 +49,8 @@ class Command:
         """The wrapper that runs it: `sudo`, `bash -c`."""
         self.calls = False
         """It is a function of the script's own, whatever else has that name."""
+        self.memo: dict[str, object] = {}
+        """What rules have worked out about it, for the next rule."""
         self.settled = True
         """It surely runs in `cwd`: no `cd` that may have failed stands before it."""
 

@@ -54,8 +54,6 @@ class Expander:
     def fields(self, word: Word) -> list[str]:
         if word.fixed is not None:
             return [word.fixed]
-        if len(word.parts) == 1 and isinstance(only := word.parts[0], Literal) and only.quoted:
-            return [only.text]
         found = []
         for parts in braced(word.parts):
             found += self._split(parts)
@@ -63,6 +61,8 @@ class Expander:
 
     def text(self, word: Word, *, globs: bool = False) -> str:
         """One text, whatever is in it: the value of an assignment, the target of a redirection."""
+        if word.fixed is not None:
+            return word.fixed
         out = []
         for index, part in enumerate(word.parts):
             if isinstance(part, Literal):

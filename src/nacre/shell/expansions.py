@@ -81,13 +81,13 @@ class ExpansionReader(WordReader):
             assert found is not None
             if not text.startswith("'", found.end()):
                 raise Malformed
-            self._literal(parts, ansi_c(found.group()), -1, quoted=True)
+            self._literal(parts, ansi_c(found.group()), quoted=True)
             self.pos = found.end() + 1
         elif character == '"' and not quoted:
             self.pos = following
             self._double(parts)
         else:
-            self._literal(parts, "$", start, quoted=quoted)
+            self._literal(parts, "$", quoted=quoted)
             self.pos = start + 1
 
     def _rest_of_name(self, name: str) -> str:
@@ -177,7 +177,7 @@ class ExpansionReader(WordReader):
         text, single = self.text, not quoted or pattern
         while self.pos < self.size:
             if found := _PLAIN_IN_BRACES.match(text, self.pos):
-                self._literal(parts, found.group(), self.pos, quoted=quoted and not pattern)
+                self._literal(parts, found.group(), quoted=quoted and not pattern)
                 self.pos = found.end()
                 continue
             character = text[self.pos]
@@ -185,7 +185,7 @@ class ExpansionReader(WordReader):
                 return
             if character in "<>":
                 if not (single and self._process(parts)):
-                    self._literal(parts, character, self.pos, quoted=quoted and not pattern)
+                    self._literal(parts, character, quoted=quoted and not pattern)
                     self.pos += 1
             elif character == "'" and not single:
                 self._apostrophe(parts)
@@ -203,12 +203,12 @@ class ExpansionReader(WordReader):
         end = start if self.unquoted else self.text.find("'", start)
         if end < 0:
             raise Malformed
-        self._literal(parts, "'", self.pos, quoted=True)
+        self._literal(parts, "'", quoted=True)
         self.pos = start
         if not self.unquoted:
             inner = self.inner(self.text[start:end], start)
             parts += inner.body().parts
-            self._literal(parts, "'", end, quoted=True)
+            self._literal(parts, "'", quoted=True)
             self.pos = end + 1
 
     # bodies and expressions
@@ -219,7 +219,7 @@ class ExpansionReader(WordReader):
         parts: list[Part] = []
         while (start := self.pos) < self.size:
             if found := _PLAIN_IN_BODY.match(self.text, start):
-                self._literal(parts, found.group(), start, quoted=True)
+                self._literal(parts, found.group(), quoted=True)
                 self.pos = found.end()
             elif self.text[start] == "\\":
                 self._escape_in_double(parts, "")

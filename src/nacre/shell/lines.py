@@ -182,7 +182,7 @@ class LineReader(ExpansionReader):
     def _document(self, text: str, start: int, *, quoted: bool) -> Word:
         same = self.text.startswith(text, start)
         if quoted:
-            literal = Literal(text, quoted=True, source=self.origin(start) if same else -1)
+            literal = Literal(text, quoted=True)
             return Word([literal], self.origin(start), self.origin(self.pos))
         return self.inner(text, start, same=same).body()
 

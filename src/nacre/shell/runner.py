@@ -147,28 +147,30 @@ class Runner:
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
-        printed = ""
         self._here = (node.start, node.end)
-        seen: list[list[str]] = []
-        while expander.choice < min(expander.choices, MOST):
-            argv: list[str] = []
-            for word in node.words:
-                if isinstance(word, Word):
-                    if word.fixed is not None:
-                        argv.append(word.fixed)
-                    else:
-                        argv += expander.fields(word)
-                else:
-                    if argv and "A" in "".join(each for each in argv[1:] if each[:1] == "-"):
-                        state.maps |= {word.name}
-                    argv.append(self._argument(word, expander))
+        argv = self._words(node, expander)
+        printed = self._prepared(node, argv, expander, state, stdin)
+        seen = [argv]
+        while expander.choice + 1 < min(expander.choices, MOST):
             expander.choice += 1
+            argv = self._words(node, expander)
             if argv not in seen:
                 seen.append(argv)
-                expander.choice -= 1
                 printed = self._prepared(node, argv, expander, state, stdin)
-                expander.choice += 1
         return printed
+
+    def _words(self, node: Simple, expander: Expander) -> list[str]:
+        argv: list[str] = []
+        for word in node.words:
+            if not isinstance(word, Word):
+                if argv and "A" in "".join(each for each in argv[1:] if each[:1] == "-"):
+                    expander.state.maps |= {word.name}
+                argv.append(self._argument(word, expander))
+            elif word.fixed is not None:
+                argv.append(word.fixed)
+            else:
+                argv += expander.fields(word)
+        return argv
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
         """`name=value` among the arguments; an array's is remembered at once."""

@@ -9,7 +9,7 @@ from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
 from nacre.shell.words import Malformed
 
 _WHOLE_WORD = re.compile(
-    r"[ \t]*+(?:([^ \t\n\\'\"`$;&|<>()=\[#][^ \t\n\\'\"`$;&|<>()=\[]*+)"  # plain, or the whole of it quoted
+    r"[ \t]*+(?:([^ \t\n\\'\"`$;&|<>()=\[#{~*?][^ \t\n\\'\"`$;&|<>()=\[{~*?]*+)"  # plain, or the whole of it quoted
     r"|\"([^\"\\`$]*+)\"|'([^']*+)')(?=[ \t\n;|&)]|\Z)"
 )
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
@@ -29,9 +29,8 @@ class SimpleReader(LineReader):
             if found := _WHOLE_WORD.match(text, self.pos):  # no more than a short cut
                 kind = found.lastindex or 1
                 begin, self.pos = found.start(kind), found.end()
-                at = origin(begin)
-                literal = Literal(found[kind], quoted=kind > 1, source=at)
-                words.append(Word([literal], at if kind == 1 else origin(begin - 1), origin(self.pos)))
+                quoted = kind > 1
+                words.append(Word(None, origin(begin - quoted), origin(self.pos), found[kind], quoted=quoted))
                 continue
             self.skip_blanks()
             if self.pos >= size:

@@ -11,13 +11,11 @@ from typing import TypeAlias
 class Literal:
     """Characters that stand for themselves. Unquoted ones may still be braces, tildes and globs."""
 
-    __slots__ = ("quoted", "source", "text")
+    __slots__ = ("quoted", "text")
 
-    def __init__(self, text: str, *, quoted: bool, source: int = -1) -> None:
+    def __init__(self, text: str, *, quoted: bool) -> None:
         self.text = text
         self.quoted = quoted
-        self.source = source
-        """Where these very characters stand in the text; -1 if they do not (escapes)."""
 
 
 class Parameter:
@@ -60,18 +58,31 @@ Part: TypeAlias = Literal | Parameter | Substitution | Arithmetic
 
 
 class Word:
-    __slots__ = ("end", "fixed", "parts", "start")
+    __slots__ = ("_parts", "end", "fixed", "quoted", "start")
 
-    def __init__(self, parts: list[Part], start: int, end: int, fixed: str | None = None) -> None:
-        self.parts = parts
+    def __init__(
+        self, parts: list[Part] | None, start: int, end: int, fixed: str = "", *, quoted: bool = False
+    ) -> None:
+        self._parts = parts
         self.start = start
         self.end = end
-        self.fixed = fixed
-        """The one field that it is, where that can be seen at once: no quotes, no expansion, no glob."""
+        self.fixed = fixed if parts is None else None
+        """The one field that it is, where that can be seen at once: no expansion, no glob. Most words are such, and
+        have their one part made only if somebody looks."""
+        self.quoted = quoted
+        """Of a fixed word: the whole of it is."""
+
+    @property
+    def parts(self) -> list[Part]:
+        if self._parts is None:
+            self._parts = [Literal(self.fixed or "", quoted=self.quoted)]
+        return self._parts
 
     def bare(self) -> str | None:
         """The text of a word without any quoting or expansion; None for other words."""
-        match self.parts:
+        if self._parts is None:
+            return None if self.quoted else self.fixed
+        match self._parts:
             case [Literal(quoted=False) as only]:
                 return only.text
         return None

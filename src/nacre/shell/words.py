@@ -72,13 +72,12 @@ class WordReader:
             if end == self.size or text[end] in " \t\n;|)":
                 self.pos = end
                 begin = self.origin(start)
-                literal = Literal(found.group(), quoted=False, source=begin)
-                return Word([literal], begin, self.origin(end), found.group())
+                return Word(None, begin, self.origin(end), found.group())
         parts: list[Part] = []
         while self.pos < self.size:
             found = _PLAIN.match(text, self.pos)
             if found:
-                self._literal(parts, found.group(), self.pos)
+                self._literal(parts, found.group())
                 self.pos = found.end()
                 continue
             character = text[self.pos]
@@ -108,24 +107,23 @@ class WordReader:
             case _:
                 self._dollar(parts, quoted=False)
 
-    def _literal(self, parts: list[Part], text: str, position: int, *, quoted: bool = False) -> None:
+    def _literal(self, parts: list[Part], text: str, *, quoted: bool = False) -> None:
         if parts and isinstance(last := parts[-1], Literal) and last.quoted == quoted:
             last.text += text
-            last.source = -1
         else:
-            parts.append(Literal(text, quoted=quoted, source=self.origin(position) if position >= 0 else -1))
+            parts.append(Literal(text, quoted=quoted))
 
     def _escape(self, parts: list[Part]) -> None:
         following = self.text[self.pos + 1 : self.pos + 2]
         self.pos += 2
         if following != "\n":
-            self._literal(parts, following or "\\", -1, quoted=True)
+            self._literal(parts, following or "\\", quoted=True)
 
     def _single(self, parts: list[Part]) -> None:
         end = self.text.find("'", self.pos + 1)
         if end < 0:
             raise Malformed
-        self._literal(parts, self.text[self.pos + 1 : end], self.pos + 1, quoted=True)
+        self._literal(parts, self.text[self.pos + 1 : end], quoted=True)
         self.pos = end + 1
 
     def _double(self, parts: list[Part]) -> None:
@@ -140,7 +138,7 @@ class WordReader:
         text = self.text
         while self.pos < self.size:
             if found := plain.match(text, self.pos):
-                self._literal(parts, found.group(), self.pos, quoted=True)
+                self._literal(parts, found.group(), quoted=True)
                 self.pos = found.end()
                 continue
             character = text[self.pos]
@@ -156,7 +154,7 @@ class WordReader:
             elif character in quotes:
                 self._special(parts)
             else:
-                self._literal(parts, character, self.pos, quoted=True)
+                self._literal(parts, character, quoted=True)
                 self.pos += 1
         if closer:
             raise Malformed
@@ -166,9 +164,9 @@ class WordReader:
         if following == "\n":
             pass
         elif following in ("$", "`", "\\") or (following and following == closer):
-            self._literal(parts, following, -1, quoted=True)
+            self._literal(parts, following, quoted=True)
         else:
-            self._literal(parts, "\\" + following, self.pos, quoted=True)
+            self._literal(parts, "\\" + following, quoted=True)
         self.pos += 2
 
     def subscript(self, *, braces: bool = False) -> Word:
@@ -177,7 +175,7 @@ class WordReader:
         parts: list[Part] = []
         while self.pos < self.size:
             if found := _PLAIN_IN_SUBSCRIPT.match(self.text, self.pos):
-                self._literal(parts, found.group(), self.pos, quoted=True)
+                self._literal(parts, found.group(), quoted=True)
                 self.pos = found.end()
                 continue
             character = self.text[self.pos]
@@ -189,7 +187,7 @@ class WordReader:
                     word = Word(parts, self.origin(start), self.origin(self.pos))
                     self.pos += 1
                     return word
-                self._literal(parts, character, self.pos, quoted=True)
+                self._literal(parts, character, quoted=True)
                 self.pos += 1
             else:
                 self._special(parts)
@@ -201,7 +199,7 @@ class WordReader:
         parts: list[Part] = []
         while self.pos < self.size:
             if found := _PLAIN_IN_REGEX.match(self.text, self.pos):
-                self._literal(parts, found.group(), self.pos)
+                self._literal(parts, found.group())
                 self.pos = found.end()
                 continue
             character = self.text[self.pos]
@@ -209,7 +207,7 @@ class WordReader:
                 break
             if character in " \t\n;&<>()":
                 parentheses += {"(": 1, ")": -1}.get(character, 0)
-                self._literal(parts, character, self.pos)
+                self._literal(parts, character)
                 self.pos += 1
             else:
                 self._special(parts)
@@ -222,12 +220,12 @@ class WordReader:
         if self.text.startswith("()", self.pos):
             return False  # a function whose name ends so
         self._enter()
-        self._literal(parts, "(", self.pos)
+        self._literal(parts, "(")
         self.pos += 1
         while self.pos < self.size:
             character = self.text[self.pos]
             if character == ")":
-                self._literal(parts, ")", self.pos)
+                self._literal(parts, ")")
                 self.pos += 1
                 self.depth -= 1
                 return True
@@ -236,6 +234,6 @@ class WordReader:
             elif (character in "<>" and self._process(parts)) or (character == "(" and self._extended_glob(parts)):
                 continue
             else:
-                self._literal(parts, character, self.pos)
+                self._literal(parts, character)
                 self.pos += 1
         raise Malformed

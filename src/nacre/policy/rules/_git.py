@@ -31,6 +31,9 @@ _TAKES["stage"] = _TAKES["add"]
 _TAKES["send-pack"] = _TAKES["push"]
 
 
+_UNREAD = object()
+
+
 @dataclass(frozen=True, slots=True)
 class Git:
     sub: str
@@ -43,8 +46,13 @@ class Git:
 
 def git_call(command: Command, *subs: str) -> Git | None:
     """This call of git, if it is one of these subcommands."""
-    if not tool(command, "git"):
-        return None
+    known = command.memo.get("git", _UNREAD)
+    if known is _UNREAD:
+        known = command.memo["git"] = _read(command) if tool(command, "git") else None
+    return known if isinstance(known, Git) and known.sub in subs else None
+
+
+def _read(command: Command) -> Git | None:
     config: dict[str, str] = {}
     cwd, args = command.cwd, list(command.args)
     while args and args[0].startswith("-"):
@@ -62,9 +70,9 @@ def git_call(command: Command, *subs: str) -> Git | None:
         return None
     sub, rest = args[0], args[1:]
     alias = config.get("alias." + sub.lower(), "")
-    if sub not in subs and alias and not alias.startswith("!"):
+    if alias and not alias.startswith("!"):
         sub, *rest = [*_split(alias), *rest]
-    if sub not in subs or rest[:1] in (["--help"], ["-h"]):
+    if rest[:1] in (["--help"], ["-h"]):
         return None
     return Git(sub, tuple(rest), sort(rest, *_TAKES.get(sub, ("", ""))), cwd, config)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nacre.shell.command import Command
-from nacre.shell.text import could_be, shown
+from nacre.shell.text import could_be, has_glob, shown
 
 _OFF = ("false", "no", "0", "none")
 
@@ -66,7 +66,9 @@ def said(*words: str) -> str:
 
 def tool(command: Command, *names: str) -> str:
     """Which of these programs it is, or may be if its name is a glob (`/usr/bin/gi?`); none gives ""."""
-    return next((name for name in names if could_be(command.name, name)), "")
+    if command.name in names:
+        return command.name
+    return next((name for name in names if could_be(command.name, name)), "") if has_glob(command.name) else ""
 
 
 def _full(name: str, names: list[str]) -> str:

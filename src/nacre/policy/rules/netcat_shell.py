@@ -37,6 +37,8 @@ def finds(command: Command, around: Around) -> Hit | None:
 
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
     """`sh -i | nc host port`; the other way round, `nc | sh`, is text from the network that a shell runs."""
+    if not any(command.name in (*_NETCATS, "telnet") for command in script.commands):
+        return None
     for left, right in pipes(script):
         if right.name in (*_NETCATS, "telnet") and takes_orders(left):
             return left.start, right.end, Hit()
