@@ -8,7 +8,7 @@ from nacre.shell import builtins, printers, programs, shells, wrappers
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import runs_code
 from nacre.shell.parse import parse
-from nacre.shell.state import State, Value
+from nacre.shell.state import State, Value, Variables
 from nacre.shell.text import clean
 from nacre.shell.walk import Walker
 from nacre.shell.words import TooDeep
@@ -22,13 +22,19 @@ _FOLLOWERS = {
     **shells.FOLLOWERS,
     **builtins.FOLLOWERS,
 }
-_ASSUMED = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash", "TERM": "dumb"}
+_ASSUMED: dict[str, list[Value]] = {
+    "PATH": ["/usr/local/bin:/usr/bin:/bin"],
+    "SHELL": ["/bin/bash"],
+    "BASH": ["/bin/bash"],
+    "TERM": ["dumb"],
+}
 
 
 def read(text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None, stdin: str | None = None) -> Script:
     """Everything that `text` would run. Values in `env` are known words; some of them are code."""
     script = Script(clean(text))
-    variables: dict[str, list[Value]] = {name: [value] for name, value in _ASSUMED.items()}
+    variables = Variables()
+    variables.own.update(_ASSUMED)
     variables["HOME"] = [home]
     walker = Walker(script, _FOLLOWERS)
     state = State(cwd, home, variables)

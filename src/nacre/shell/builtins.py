@@ -31,6 +31,8 @@ def _cd(runner: Runner, command: Command, state: State) -> str:
 def _declare(runner: Runner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
+    if "f" in flags and (command.name == "export" or "x" in flags):
+        state.exported |= set(command.operands())
     for word in command.args:
         name, equals, value = word.partition("=")
         name, _, subscript = name.removesuffix("+").partition("[")
@@ -78,7 +80,7 @@ def _set(runner: Runner, command: Command, state: State) -> str:
     if words[:2] == ["-o", "posix"]:
         state.expands_aliases = True
     if "x" in flags or words[:2] == ["-o", "xtrace"]:
-        for value in state.variables.get("PS4", ()):
+        for value in state.variables.of("PS4"):
             runner.reread(value if isinstance(value, str) else " ".join(value), state)
     return ""
 
@@ -168,13 +170,13 @@ def _alias(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
-            state.aliases[name] = Alias(text, command.end, runner.depth)
+            state.aliases = {**state.aliases, name: Alias(text, command.end, runner.depth)}
     return ""
 
 
 def _unalias(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
-        state.aliases.pop(word, None)
+        state.aliases = {name: alias for name, alias in state.aliases.items() if name != word}
     return ""
 
 

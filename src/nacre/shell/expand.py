@@ -154,7 +154,7 @@ class Expander:
         if ("$(" in expression or "`" in expression) and not self._in_map(expression):
             self.runs.reread(expression, self.state)
         for name in _NAME.findall(expression):
-            for value in self.state.variables.get(name, ()):
+            for value in self.state.variables.of(name):
                 if isinstance(value, str):
                     self.subscripts(value)
 

@@ -197,7 +197,7 @@ def _path(runner: Runner, command: Command, state: State) -> str:
 
 def _printenv(runner: Runner, command: Command, state: State) -> str:
     if len(command.args) == 1:
-        value = state.variables.get(command.args[0], [UNKNOWN])[0]
+        value = (state.variables.of(command.args[0]) or [UNKNOWN])[0]
         return value if isinstance(value, str) else UNKNOWN
     return UNKNOWN
 

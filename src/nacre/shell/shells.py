@@ -29,7 +29,7 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
     inner = state.fork()
-    inner.functions = {}
+    inner.functions = {name: body for name, body in state.functions.items() if name in state.exported}
     inner.aliases = {}
     inner.expands_aliases = (
         command.name not in ("bash", "rbash") or "--posix" in settings or "expand_aliases" in settings or "i" in flags
@@ -74,14 +74,14 @@ def _startup(runner: Runner, command: Command, state: State, flags: str, setting
     files = []
     if "i" in flags:
         files.append(settings[settings.index("--rcfile") + 1] if "--rcfile" in settings else f"{state.home}/.bashrc")
-        files += [value for value in state.variables.get("ENV", ()) if isinstance(value, str)]
+        files += [value for value in state.variables.of("ENV") if isinstance(value, str)]
         for name in ("PS0", "PS1"):
-            for value in state.variables.get(name, ()):
+            for value in state.variables.of(name):
                 runner.reread(value if isinstance(value, str) else "", state)
-        for value in state.variables.get("PROMPT_COMMAND", ()):
+        for value in state.variables.of("PROMPT_COMMAND"):
             runner.read(command, value if isinstance(value, str) else " ".join(value), state.fork())
     else:
-        files += [value for value in state.variables.get("BASH_ENV", ()) if isinstance(value, str)]
+        files += [value for value in state.variables.of("BASH_ENV") if isinstance(value, str)]
     if "l" in flags or "--login" in settings:
         files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
     for file in files:

@@ -29,13 +29,38 @@ class Alias:
         self.depth = depth
 
 
+class Variables:
+    """Names with all the values they may have here: a scope on top of another, cheap to open however much is below."""
+
+    __slots__ = ("_below", "own")
+
+    def __init__(self, below: Variables | None = None) -> None:
+        self._below = below
+        self.own: dict[str, list[Value] | None] = {}
+        """What was set in this scope; None for what was unset."""
+
+    def get(self, name: str) -> list[Value] | None:
+        scope: Variables | None = self
+        while scope is not None:
+            if name in scope.own:
+                return scope.own[name]
+            scope = scope._below
+        return None
+
+    def of(self, name: str) -> list[Value]:
+        return self.get(name) or []
+
+    def __setitem__(self, name: str, values: list[Value]) -> None:
+        self.own[name] = values
+
+
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "functions", "home", "integers", "loops", "maps",
+        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "integers", "loops", "maps",
         "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
-    def __init__(self, cwd: str, home: str, variables: dict[str, list[Value]]) -> None:
+    def __init__(self, cwd: str, home: str, variables: Variables) -> None:
         self.cwd = cwd
         self.settled = True
         """The last `cd` has surely worked."""
@@ -43,7 +68,6 @@ class State:
         """`set -e`: what fails ends the script."""
         self.home = home
         self.variables = variables
-        """Each with all the values it may have here."""
         self.maps: frozenset[str] = frozenset()
         """Associative arrays: their subscripts are texts, those of others are arithmetic."""
         self.integers: frozenset[str] = frozenset()
@@ -55,38 +79,43 @@ class State:
         self.arguments: list[str] | None = None
         self.zero = "bash"
         self.functions: dict[str, Function] = {}
+        """Never changed in place, nor are the aliases: scopes share them."""
+        self.exported: frozenset[str] = frozenset()
+        """Functions that child shells inherit."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
         self.written: dict[str, str] = {}
         """Files of known content: just written, or a process substitution."""
 
     def fork(self) -> State:
-        copy = State(self.cwd, self.home, dict(self.variables))
+        copy = State(self.cwd, self.home, Variables(self.variables))
         copy.settled, copy.strict = self.settled, self.strict
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops
         copy.arguments, copy.zero = self.arguments, self.zero
-        copy.functions = dict(self.functions)
-        copy.aliases = dict(self.aliases)
+        copy.functions, copy.exported = self.functions, self.exported
+        copy.aliases = self.aliases
         copy.expands_aliases = self.expands_aliases
         copy.written = self.written  # files are there for everybody
         return copy
 
     def join(self, other: State) -> None:
         """It may also have gone that way."""
-        for name, values in other.variables.items():
+        for name, values in other.variables.own.items():
             mine = self.variables.get(name)
-            if mine is None:
-                self.variables[name] = values
+            if mine is None or values is None:
+                self.variables[name] = values or mine or []
             elif mine is not values:
                 self.variables[name] = (mine + [value for value in values if value not in mine])[-WAYS:]
-        self.functions.update(other.functions)
-        self.aliases.update(other.aliases)
+        if other.functions is not self.functions:
+            self.functions = {**self.functions, **other.functions}
+        if other.aliases is not self.aliases:
+            self.aliases = {**self.aliases, **other.aliases}
 
     def choose(self) -> None:
         """On a condition: of what a loop goes through, no longer all."""
         for name in self.loops:
-            values = self.variables.get(name, ())
+            values = self.variables.of(name)
             if any(STAR in value for value in values):
                 self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
 
@@ -94,7 +123,7 @@ class State:
         self.variables[name] = [value]
 
     def forget(self, name: str) -> None:
-        self.variables.pop(name, None)
+        self.variables.own[name] = None
 
     def path(self, name: str) -> str:
         return absolute(name, self.cwd)

@@ -126,15 +126,16 @@ def _set(negated: bool, inside: str) -> str:
 
 def could_be(text: str, name: str) -> bool:
     """Whether a command word, possibly a glob such as `/bin/r?`, may name this; `*` names nothing in particular."""
-    if plain(text):
-        return text == name
-    if not has_glob(text) or not whole(text) or (STAR in text and not re.search(r"\w", text)):
-        return False
-    return _compiled(text).fullmatch(name) is not None
+    if text == name:
+        return True
+    glob = _glob(text)
+    return glob is not None and glob.fullmatch(name) is not None
 
 
 @lru_cache(256)
-def _compiled(text: str) -> re.Pattern[str]:
+def _glob(text: str) -> re.Pattern[str] | None:
+    if not has_glob(text) or not whole(text) or (STAR in text and not re.search(r"\w", text)):
+        return None
     return re.compile(pattern(text), re.DOTALL)
 
 

@@ -172,7 +172,7 @@ class Walker(Runner):
 
     def _define(self, node: Function, state: State) -> None:
         name = node.name.bare() or Expander(state, self).text(node.name)
-        state.functions[name] = node
+        state.functions = {**state.functions, name: node}
         self._defined[id(node)] = node
         self._spawns.add(name, node, self._inside or (node.start, node.body.end))
 
