@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 
+from nacre.errors import CheckUnavailable
 from nacre.policy.check import judge
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import Around
@@ -41,8 +42,11 @@ def examine(
     """The same, with what the command would run."""
     place = _directory(cwd)
     home = (env or {}).get("HOME") or os.environ.get("HOME") or "/root"
-    script = read(command, cwd=place, home=home, env=env, stdin=stdin)
-    return script, judge(script, Around(place, home, mounts=mounts(), runtimes=runtimes()), policy)
+    try:
+        script = read(command, cwd=place, home=home, env=env, stdin=stdin)
+        return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy)
+    except OSError as error:  # a rule's file is loaded when it is first needed
+        raise CheckUnavailable(f"The command could not be checked, and was not run: {error}.") from error
 
 
 def _directory(cwd: str | os.PathLike[str] | None) -> str:
@@ -54,7 +58,6 @@ def _directory(cwd: str | os.PathLike[str] | None) -> str:
         return ""
 
 
-@cache
 def mounts() -> tuple[str, ...]:
     """Where filesystems are mounted, as far as this system tells."""
     try:

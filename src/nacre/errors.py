@@ -6,6 +6,7 @@ NacreError
 │   └── AccessUnavailable an access mode that cannot be enforced here
 ├── CommandFailed     `Result.check()` on a command that did not succeed
 ├── KeeperFailed      the keeper could not be started
+├── CheckUnavailable  the checker could not be loaded
 └── UnsupportedPlatform
 """
 
@@ -66,6 +67,10 @@ class CommandFailed(NacreError):
 
 class KeeperFailed(NacreError):
     """The keeper process could not be started; the message says why and what to try."""
+
+
+class CheckUnavailable(NacreError):
+    """The checker could not be loaded: no descriptor is left to open its files."""
 
 
 class UnsupportedPlatform(NacreError):

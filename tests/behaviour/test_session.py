@@ -11,10 +11,11 @@ import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
 from nacre.keeper.system import payload
-from nacre.result import Cancelled, Exited, Signalled, TimedOut
+from nacre.result import Cancelled, Exited, Lost, Signalled, TimedOut
 from nacre.session import _told
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
+from tests.support.unchecked import UNCHECKED
 
 pytestmark = pytest.mark.req("M-12")
 
@@ -145,9 +146,11 @@ def test_an_account_that_was_cut_short_does_not_count(account: bytes) -> None:
         os.close(state)
 
 
-async def test_a_session_survives_a_killed_keeper(session: Session, home: Path) -> None:
+async def test_a_session_survives_a_killed_keeper(home: Path) -> None:
+    session = Session(UNCHECKED, ToolContext(working_dir=home))
     await session.run("export A=1; cd below")
-    await session.run("kill -9 $PPID; sleep 999")
+    lost = await session.run("kill -9 $PPID; sleep 999")
+    assert isinstance(lost.outcome, Lost)
     assert await say(session, "pwd; echo $A") == f"{home}/below\n1\n"
 
 

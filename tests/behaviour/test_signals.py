@@ -17,6 +17,7 @@ from tests.support.commands import STUBBORN
 from tests.support.hosts import kill, run_host
 from tests.support.lifeline import Lifeline
 from tests.support.said import said
+from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import until, until_steady, wait_until
 
 KILLED = Lost("nacre's keeper process was killed")
@@ -92,10 +93,10 @@ async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bas
     assert await keeper_of(bash) != keeper
 
 
-async def test_a_command_may_kill_the_keeper_itself(bash: Bash, life: Lifeline) -> None:
-    result = await bash.run(f"{life.hold} echo before; kill -9 $PPID; {STUBBORN}")
+async def test_a_command_may_kill_the_keeper_itself(life: Lifeline) -> None:
+    result = await UNCHECKED.run(f"{life.hold} echo before; kill -9 $PPID; {STUBBORN}")
     assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
-    assert (await bash.run("echo next")).stdout == "next\n"
+    assert (await UNCHECKED.run("echo next")).stdout == "next\n"
 
 
 async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: Lifeline) -> None:
@@ -131,17 +132,17 @@ async def test_leftovers_of_a_killed_keeper_are_ended_when_the_next_one_starts(b
 
 
 async def test_leftovers_of_earlier_runs_are_ended_when_the_keeper_is_killed_in_mid_run(
-    bash: Bash, life: Lifeline, other_life: Lifeline
+    life: Lifeline, other_life: Lifeline
 ) -> None:
-    await bash.run(f"{other_life.hold} sleep 999 & setsid sleep 999 & echo done")
-    result = await bash.run(f"{life.hold} kill -9 $PPID; sleep 999")
+    await UNCHECKED.run(f"{other_life.hold} sleep 999 & setsid sleep 999 & echo done")
+    result = await UNCHECKED.run(f"{life.hold} kill -9 $PPID; sleep 999")
     assert (result.outcome, life.over, other_life.over) == (KILLED, True, True)
 
 
 @pytest.mark.linux  # without tags by rlimit nothing finds what has shed its environment
-async def test_a_daemon_without_environment_is_ended_when_the_keeper_is_killed(bash: Bash, life: Lifeline) -> None:
+async def test_a_daemon_without_environment_is_ended_when_the_keeper_is_killed(life: Lifeline) -> None:
     daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
-    result = await bash.run(f"{life.hold} {daemon}; kill -9 $PPID; sleep 999")
+    result = await UNCHECKED.run(f"{life.hold} {daemon}; kill -9 $PPID; sleep 999")
     assert (result.outcome, life.over) == (KILLED, True)
 
 
@@ -212,8 +213,8 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
     wait_until(lambda: not os.listdir(temporary), "an empty temporary directory")
 
 
-async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(bash: Bash, life: Lifeline) -> None:
-    keeper = await keeper_of(bash)
-    result = await bash.run(Request(f"{life.hold} echo before; kill -STOP $PPID; sleep 999", timeout=0.2))
+async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(life: Lifeline) -> None:
+    keeper = await keeper_of(UNCHECKED)
+    result = await UNCHECKED.run(Request(f"{life.hold} echo before; kill -STOP $PPID; sleep 999", timeout=0.2))
     assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
     await until(lambda: not is_alive(keeper), "the end of the stopped keeper")

@@ -24,7 +24,7 @@ def entries(name: str) -> list[dict[str, Any]]:
 
 
 def verdict(command: str, cwd: str = PROJECT, policy: Policy = DEFAULT) -> Verdict:
-    around = Around(cwd, HOME, mounts=("/", "/proc", "/data"), runtimes=("python3", "python"))
+    around = Around(cwd, HOME, mounts=lambda: ("/", "/proc", "/data"), runtimes=("python3", "python"))
     return judge(read(command, cwd=cwd, home=HOME), around, policy)
 
 

@@ -15,7 +15,7 @@ CWD = "/home/dev/project"
 def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[Kind | None]:
     """Of each argument of the last command."""
     command = read(text, cwd=cwd, home=HOME).commands[-1]
-    places = [precious(word, command, Around(cwd, HOME, mounts=mounts)) for word in command.args]
+    places = [precious(word, command, Around(cwd, HOME, mounts=lambda: mounts)) for word in command.args]
     return [None if place is None else place.kind for place in places]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from nacre.shell.command import Command, Script
@@ -20,15 +21,19 @@ CODE = "code"
 class Around:
     """What a rule may know of the world besides the command."""
 
-    __slots__ = ("cwd", "home", "mounts", "runtimes")
-
-    def __init__(self, cwd: str, home: str, *, mounts: tuple[str, ...] = (), runtimes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, cwd: str, home: str, *, mounts: Callable[[], Collection[str]] = tuple, runtimes: tuple[str, ...] = ()
+    ) -> None:
         self.cwd = cwd
         self.home = home
-        self.mounts = mounts
-        """Where filesystems are mounted."""
+        self._find_mounts = mounts
         self.runtimes = runtimes
         """Names of the programs that the agent itself consists of: `python`, `node`."""
+
+    @cached_property
+    def mounts(self) -> Collection[str]:
+        """Where filesystems are mounted; asked only if a rule wants to know."""
+        return self._find_mounts()
 
 
 class Hit:

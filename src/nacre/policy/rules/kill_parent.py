@@ -1,6 +1,7 @@
-"""kill-parent: a signal to whoever started this shell.
+"""kill-parent: killing or stopping whoever started this shell.
 
-Why      that is the agent, or what keeps its shell: nobody would be left to read the result.
+Why      that is the agent, or what keeps its shell: nobody would be left to read the result. Signals that can be
+         ignored are: nacre's keeper does.
 Instead  `exit`, which ends the shell itself.
 Misses   the number found another way (`ps -o ppid= -p $$`, `/proc/self/status`).
 """
@@ -9,15 +10,17 @@ from __future__ import annotations
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said
-from nacre.policy.rules._signals import HARMLESS, kill_call
+from nacre.policy.rules._signals import kill_call
 from nacre.shell.command import Command
 from nacre.shell.text import PARENT
 from nacre.verdict import Decision
 
+_SURE = ("KILL", "STOP", "19")
+
 
 def finds(command: Command, _: Around) -> Hit | None:
     sent = kill_call(command)
-    if sent is None or sent[0] in HARMLESS or not any(PARENT in word for word in sent[1]):
+    if sent is None or sent[0] not in _SURE or not any(PARENT in word for word in sent[1]):
         return None
     return Hit(said(*command.argv))
 
@@ -30,17 +33,19 @@ RULE = Rule(
     commands=("kill",),
     finds=finds,
     hits=(
-        "kill $PPID",
         "kill -9 $PPID",
+        "kill -STOP $PPID",
         'kill -KILL "$PPID"',
         "kill -s KILL ${PPID}",
         "kill -9 123 $PPID",
         "p=$PPID; kill -9 $p",
-        "kill -- -$PPID",
-        "bash -c 'kill -TERM $PPID'",
+        "kill -KILL -- -$PPID",
+        "bash -c 'kill -9 $PPID'",
     ),
     passes=(
         "kill $$",
+        "kill $PPID",
+        "kill -HUP $PPID",
         "kill -0 $PPID",
         "echo $PPID",
         'ps -p "$PPID" -o comm=',
