@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre.shell.parse import TooDeep, parse
-from nacre.shell.syntax import Parameter, Simple, Word
+from nacre.shell.syntax import Block, Parameter, Simple, Word
 from tests.support.notation import noted
 
 NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
@@ -104,21 +104,16 @@ def test_positions_are_those_of_the_text() -> None:
     text = 'a "$(b  cc)" `d ee`; (ff)'
     found: list[str] = []
 
-    def visit(word: Word) -> None:
-        found.append(text[word.start : word.end])
-        for part in word.parts:
-            for item in getattr(getattr(part, "body", None), "items", []):
-                for each in item.node.words:
-                    visit(each)
+    def visit(block: Block) -> None:
+        for item in block.items:
+            found.append(text[item.node.start : item.node.end])
+            for word in getattr(item.node, "words", []):
+                for part in word.parts:
+                    visit(getattr(part, "body", Block()))
+            visit(getattr(item.node, "body", Block()))
 
-    block, _ = parse(text)
-    first = block.items[0].node
-    assert isinstance(first, Simple)
-    for word in first.words:
-        assert isinstance(word, Word)
-        visit(word)
-    assert found == ["a", '"$(b  cc)"', "b", "cc", "`d ee`", "d", "ee"]
-    assert (block.items[1].node.start, block.items[1].node.end) == (21, 25)
+    visit(parse(text)[0])
+    assert found == ['a "$(b  cc)" `d ee`', "b  cc", "d ee", "(ff)", "ff"]
 
 
 def test_a_bad_substitution_has_no_name() -> None:

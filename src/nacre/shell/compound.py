@@ -11,7 +11,6 @@ from nacre.shell.syntax import (
     Function,
     Group,
     If,
-    Literal,
     Loop,
     Node,
     Test,
@@ -179,20 +178,17 @@ class CompoundReader(SimpleReader):
                 and self.text[begin + 2 : begin + 3] in (" ", "\t", "\n")
             ):
                 self.pos += 2
-                node.words.append(self._literally("=~", begin))
+                node.words.append(Word(None, "=~"))
                 self.skip_blanks()
                 node.words.append(self.regex())
             elif self.text[begin] in "&|()<>;" and not self.text.startswith(("<(", ">("), begin):
                 operator = self.operator()
                 if operator not in _IN_TEST:
                     raise Malformed
-                node.words.append(self._literally(operator, begin))
+                node.words.append(Word(None, operator))
             else:
                 node.words.append(self.some_word())
         return node
-
-    def _literally(self, text: str, start: int) -> Word:
-        return Word([Literal(text, quoted=False)], self.origin(start), self.origin(self.pos))
 
     def _coprocess(self, start: int) -> Node:
         self.skip_blanks()

@@ -136,10 +136,9 @@ class ExpansionReader(WordReader):
         parameter = Parameter("", quoted=quoted)
         self.pos = self._joined(self.pos)
         self._parameter(parameter)
-        start = self.pos
         parts: list[Part] = []
         self._argument(parts, quoted=quoted, pattern=parameter.operator[:1] in ("#", "%", "/", "^", ",", "~"))
-        parameter.argument = Word(parts, self.origin(start), self.origin(self.pos))
+        parameter.argument = Word(parts)
         self.pos += 1
         self.depth -= 1
         return parameter
@@ -229,7 +228,7 @@ class ExpansionReader(WordReader):
                 except Malformed:
                     parts.append(Substitution(self.rest(start + 1), quoted=True))
                     break
-        return Word(parts, self.origin(0), self.origin(self.size))
+        return Word(parts)
 
     def _expansion(self, parts: list[Part]) -> None:
         if self.text[self.pos] == "$":

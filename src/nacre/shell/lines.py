@@ -183,7 +183,7 @@ class LineReader(ExpansionReader):
         same = self.text.startswith(text, start)
         if quoted:
             literal = Literal(text, quoted=True)
-            return Word([literal], self.origin(start), self.origin(self.pos))
+            return Word([literal])
         return self.inner(text, start, same=same).body()
 
 

@@ -12,7 +12,7 @@ import contextlib
 import re
 
 from nacre.shell.compound import CompoundReader
-from nacre.shell.syntax import Block, Item, Literal, Node, Pipeline, Redirect, Simple, Word
+from nacre.shell.syntax import Block, Item, Node, Pipeline, Redirect, Simple, Word
 from nacre.shell.words import Malformed, Origin, TooDeep
 
 __all__ = ["TooDeep", "expansion", "parse"]
@@ -177,8 +177,7 @@ class _Reader(CompoundReader):
         """Take `|` or `|&`, which is short for `2>&1 |`."""
         before, operator = self.pos, self.operator()
         if operator == "|&":
-            at = self.origin(before)
-            node.redirects.append(Redirect("2", ">&", Word([Literal("1", quoted=False)], at, at)))
+            node.redirects.append(Redirect("2", ">&", Word(None, "1")))
         elif operator != "|":
             self.pos = before
         return operator in ("|", "|&")

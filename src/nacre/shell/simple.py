@@ -28,9 +28,8 @@ class SimpleReader(LineReader):
         while True:
             if found := _WHOLE_WORD.match(text, self.pos):  # no more than a short cut
                 kind = found.lastindex or 1
-                begin, self.pos = found.start(kind), found.end()
-                quoted = kind > 1
-                words.append(Word(None, origin(begin - quoted), origin(self.pos), found[kind], quoted=quoted))
+                self.pos = found.end()
+                words.append(Word(None, found[kind], kind > 1))
                 continue
             self.skip_blanks()
             if self.pos >= size:
@@ -80,14 +79,14 @@ class SimpleReader(LineReader):
 
     def _assignment(self, found: re.Match[str]) -> Assignment | Word:
         """From a name on; a word if no `=` follows its subscript."""
-        start, operator = self.pos, found[2]
-        assignment = Assignment(found[1].replace("\\\n", ""), Word([], 0, 0))
+        operator = found[2]
+        assignment = Assignment(found[1].replace("\\\n", ""), Word([]))
         self.pos = found.end()
         if operator == "[":
             assignment.subscript = self.subscript()
             following = _EQUALS.match(self.text, self.pos)
             if not following:
-                return self._bracketed(assignment.name, assignment.subscript, start)
+                return self._bracketed(assignment.name, assignment.subscript)
             operator = following.group()
             self.pos = following.end()
         assignment.append = operator.startswith("+")
@@ -96,15 +95,14 @@ class SimpleReader(LineReader):
             assignment.elements = self._elements()
         elif self.pos < self.size and self.text[self.pos] not in " \t\n;&|)":
             assignment.value = self.word()
-        assignment.value.start, assignment.value.end = self.origin(start), self.origin(self.pos)
         return assignment
 
-    def _bracketed(self, name: str, key: Word, start: int) -> Word:
+    def _bracketed(self, name: str, key: Word) -> Word:
         """A word that begins with `name[key]`, whatever blanks the key has."""
         parts: list[Part] = [Literal(name + "[", quoted=False), *key.parts, Literal("]", quoted=False)]
         if self.pos < self.size:
             parts += self.word().parts
-        return Word(parts, self.origin(start), self.origin(self.pos))
+        return Word(parts)
 
     def _elements(self) -> list[Word]:
         words: list[Word] = []
@@ -116,8 +114,7 @@ class SimpleReader(LineReader):
                 self.pos += 1
                 return words
             if self.text.startswith("[", self.pos):
-                start = self.pos
                 self.pos += 1
-                words.append(self._bracketed("", self.subscript(), start))
+                words.append(self._bracketed("", self.subscript()))
             else:
                 words.append(self.some_word())

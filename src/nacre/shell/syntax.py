@@ -58,14 +58,10 @@ Part: TypeAlias = Literal | Parameter | Substitution | Arithmetic
 
 
 class Word:
-    __slots__ = ("_parts", "end", "fixed", "quoted", "start")
+    __slots__ = ("_parts", "fixed", "quoted")
 
-    def __init__(
-        self, parts: list[Part] | None, start: int, end: int, fixed: str = "", *, quoted: bool = False
-    ) -> None:
+    def __init__(self, parts: list[Part] | None, fixed: str = "", quoted: bool = False) -> None:
         self._parts = parts
-        self.start = start
-        self.end = end
         self.fixed = fixed if parts is None else None
         """The one field that it is, where that can be seen at once: no expansion, no glob. Most words are such, and
         have their one part made only if somebody looks."""

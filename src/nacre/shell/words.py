@@ -71,8 +71,7 @@ class WordReader:
             end = found.end()
             if end == self.size or text[end] in " \t\n;|)":
                 self.pos = end
-                begin = self.origin(start)
-                return Word(None, begin, self.origin(end), found.group())
+                return Word(None, found.group())
         parts: list[Part] = []
         while self.pos < self.size:
             found = _PLAIN.match(text, self.pos)
@@ -91,7 +90,7 @@ class WordReader:
                 break
             else:
                 self._special(parts)
-        return Word(parts, self.origin(start), self.origin(self.pos))
+        return Word(parts)
 
     def _special(self, parts: list[Part]) -> None:
         r"""One of ``\ ' " ` $`` outside double quotes."""
@@ -171,7 +170,7 @@ class WordReader:
 
     def subscript(self, *, braces: bool = False) -> Word:
         """After `[`, to its `]`; within `${…}` no further than to its `}`."""
-        start, open_brackets = self.pos, 1
+        open_brackets = 1
         parts: list[Part] = []
         while self.pos < self.size:
             if found := _PLAIN_IN_SUBSCRIPT.match(self.text, self.pos):
@@ -180,11 +179,11 @@ class WordReader:
                 continue
             character = self.text[self.pos]
             if character == "}" and braces:
-                return Word(parts, self.origin(start), self.origin(self.pos))
+                return Word(parts)
             if character in "[]}":
                 open_brackets += {"[": 1, "]": -1}.get(character, 0)
                 if not open_brackets:
-                    word = Word(parts, self.origin(start), self.origin(self.pos))
+                    word = Word(parts)
                     self.pos += 1
                     return word
                 self._literal(parts, character, quoted=True)
@@ -195,7 +194,7 @@ class WordReader:
 
     def regex(self) -> Word:
         """What follows `=~`: parentheses and bars belong to it."""
-        start, parentheses = self.pos, 0
+        parentheses = 0
         parts: list[Part] = []
         while self.pos < self.size:
             if found := _PLAIN_IN_REGEX.match(self.text, self.pos):
@@ -211,7 +210,7 @@ class WordReader:
                 self.pos += 1
             else:
                 self._special(parts)
-        return Word(parts, self.origin(start), self.origin(self.pos))
+        return Word(parts)
 
     def _extended_glob(self, parts: list[Part]) -> bool:
         last = parts[-1] if parts else None
