@@ -64,6 +64,8 @@ def _node(node: Node, names: frozenset[str]) -> bool:
 
 
 def _known(word: Word) -> str | None:
+    if word.fixed is not None:
+        return word.fixed
     out = []
     for part in word.parts:
         if not isinstance(part, Literal) or (not part.quoted and _ODD.search(part.text)):

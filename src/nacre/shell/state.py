@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 from nacre.shell.syntax import Function
@@ -16,6 +17,10 @@ MOST = 24
 """Values that one variable is followed through."""
 WAYS = 6
 """Of these, how many may come from different ways through the script; the latest are kept."""
+
+
+_UNTIDY = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
+"""Absolute, or with `.`, `..`, `//` or a `/` at its end."""
 
 
 class Alias:
@@ -131,6 +136,8 @@ class State:
 
 def absolute(name: str, cwd: str) -> str:
     """A path, normalised without looking: `..` and `.` taken out."""
+    if name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/":
+        return f"{cwd}/{name}"
     if not name.startswith("/"):
         name = f"{cwd or SOME}/{name}"
     parts: list[str] = []
