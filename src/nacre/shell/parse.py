@@ -178,6 +178,8 @@ class _Reader(CompoundReader):
         before, operator = self.pos, self.operator()
         if operator == "|&":
             node.redirects.append(Redirect("2", ">&", Word(None, "1")))
+            if isinstance(node, Simple):
+                node.fixed = False
         elif operator != "|":
             self.pos = before
         return operator in ("|", "|&")

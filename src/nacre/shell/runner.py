@@ -146,6 +146,10 @@ class Runner:
     # simple commands
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
+        if node.fixed and not state.aliases:  # no more than a short cut: most commands are such
+            command = self.command(tuple(word.fixed for word in node.words), node, state)  # type: ignore[union-attr, misc]
+            command.stdin = stdin
+            return self._run(command, state)
         expander = Expander(state, self)
         self._here = (node.start, node.end)
         argv = self._words(node, expander)
@@ -223,6 +227,14 @@ class Runner:
         self.emit(command)
         if self.script.closed:
             return UNKNOWN
+        if command.assigned:
+            return self._with_assigned(command, state)
+        printed = self._followed(command, state)
+        state.variables.own["_"] = [command.argv[-1]]
+        return printed
+
+    def _with_assigned(self, command: Command, state: State) -> str:
+        """`NAME=value command`: what is assigned is so for this command only."""
         before = {name: state.variables.get(name) for name in command.assigned}
         for name, value in command.assigned.items():
             state.set(name, value)
@@ -230,11 +242,7 @@ class Runner:
                 self.given(name, value, state, command)
         printed = self._followed(command, state)
         for name, values in before.items():
-            if values is None:
-                state.forget(name)
-            else:
-                state.variables[name] = values
-        state.variables["_"] = [command.argv[-1]]
+            state.variables.own[name] = values
         return printed
 
     def _followed(self, command: Command, state: State) -> str:

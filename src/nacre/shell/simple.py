@@ -25,6 +25,7 @@ class SimpleReader(LineReader):
         text, start, size, origin = self.text, self.pos, self.size, self.origin
         node = Simple(origin(start))
         words = node.words
+        fixed = True
         while True:
             if found := _WHOLE_WORD.match(text, self.pos):  # no more than a short cut
                 kind = found.lastindex or 1
@@ -32,11 +33,10 @@ class SimpleReader(LineReader):
                 words.append(Word(None, found[kind], kind > 1))
                 continue
             self.skip_blanks()
-            if self.pos >= size:
+            if self.pos >= size or text[self.pos] in "\n;|)":
                 break
+            fixed = False
             character = text[self.pos]
-            if character in "\n;|)":
-                break
             if character == "&":
                 if text[self.pos + 1 : self.pos + 2] not in (">", "\\") or not self.redirect(node):
                     break
@@ -51,6 +51,7 @@ class SimpleReader(LineReader):
                 self.redirect(node)
             else:
                 self._argument_or_assignment(node)
+        node.fixed = fixed
         node.end = origin(self.pos)
         if self.pos == start:
             raise Malformed

@@ -121,13 +121,15 @@ class Node:
 
 
 class Simple(Node):
-    __slots__ = ("assignments", "words")
+    __slots__ = ("assignments", "fixed", "words")
 
     def __init__(self, start: int) -> None:
         super().__init__(start)
         self.assignments: list[Assignment] = []
         self.words: list[Word | Assignment] = []
         """Assignments among the words are arguments: `declare a=(1 2)`."""
+        self.fixed = False
+        """It is nothing but words, each of them fixed."""
 
 
 class Group(Node):
