@@ -45,7 +45,7 @@ def test_a_place_is_known_however_it_is_written(words: str, kind: Kind | None) -
         ('"$X"/*', Kind.ROOT),
         ('"$X/"', Kind.ROOT),
         ("/$X", Kind.ROOT),
-        ('"$X/$Y"', Kind.ROOT),
+        ('"$X/$Y"', None),
         ('"$X/etc"', Kind.SYSTEM),
         ('"$X"*', Kind.HERE),
         ("./$X", Kind.HERE),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nacre.policy.rule import Around
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, has_glob, least, plain, shown
+from nacre.shell.text import BRACKET, QUESTION, SOME, STAR, could_be, emptied, has_glob, plain, shown
 
 
 class Kind(Enum):
@@ -60,22 +60,25 @@ _MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/
 
 def precious(target: str, command: Command, around: Around) -> Place | None:
     """What would be lost if this target went with all that is in it; None if that is its owner's business."""
-    text = least(target)
-    guessed = text != target
-    if not text or (guessed and text == "."):
-        return None
+    for text in emptied(target):
+        if text == target:
+            return _precious(text, command, around, guessed=False)
+        place = _precious(text, command, around, guessed=True) if text and text != "." else None
+        if place is not None:
+            return Place(place.kind, f"{place.what}, if what is unknown here is empty")
+    return None
+
+
+def _precious(text: str, command: Command, around: Around, *, guessed: bool) -> Place | None:
     stem, everything = _without_any(text)
     path = absolute(stem, command.cwd)
-    place = (
+    return (
         _here(stem, everything, path, command, around)
         or _system(path, everything, guessed, command, around)
         or _history(stem, path, guessed, around)
         or _mounted(path, around)
         or _own(path, around)
     )
-    if place is not None and guessed:
-        return Place(place.kind, f"{place.what}, if what is unknown here is empty")
-    return place
 
 
 def lies_in(target: str, directory: str, command: Command) -> bool:

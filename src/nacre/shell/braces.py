@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from nacre.shell.syntax import Literal, Part
 
 MOST = 64
 """Words that one word may become; further ones are left out."""
+
+LONGEST = 4096
+"""Characters of a word whose braces are looked at."""
 
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?$")
 
@@ -19,6 +22,8 @@ _Token = str | Part
 def braced(parts: Sequence[Part]) -> list[list[Part]]:
     """The words that a word stands for."""
     if not any(isinstance(part, Literal) and not part.quoted and "{" in part.text for part in parts):
+        return [list(parts)]
+    if sum(len(part.text) for part in parts if isinstance(part, Literal)) > LONGEST:
         return [list(parts)]
     tokens: list[_Token] = []
     for part in parts:
@@ -40,22 +45,7 @@ def braced(parts: Sequence[Part]) -> list[list[Part]]:
 
 def _first(tokens: list[_Token]) -> list[list[_Token]] | None:
     """The word once for each choice of its first brace; None if it has none."""
-    for start, token in enumerate(tokens):
-        if token != "{" or (start and tokens[start - 1] == "$"):
-            continue
-        depth, commas = 0, []
-        for end in range(start, len(tokens)):
-            match tokens[end]:
-                case "{":
-                    depth += 1
-                case "," if depth == 1:
-                    commas.append(end)
-                case "}":
-                    depth -= 1
-            if not depth:
-                break
-        else:
-            continue
+    for start, commas, end in sorted(_pairs(tokens)):
         if commas:
             edges = [start, *commas, end]
             chosen = [tokens[a + 1 : b] for a, b in pairwise(edges)]
@@ -63,6 +53,18 @@ def _first(tokens: list[_Token]) -> list[list[_Token]] | None:
             continue
         return [tokens[:start] + choice + tokens[end + 1 :] for choice in chosen]
     return None
+
+
+def _pairs(tokens: list[_Token]) -> Iterator[tuple[int, list[int], int]]:
+    """Braces that belong together, and the commas that are theirs."""
+    opened: list[tuple[int, list[int]]] = []
+    for index, token in enumerate(tokens):
+        if token == "{" and not (index and tokens[index - 1] == "$"):
+            opened.append((index, []))
+        elif token == "," and opened:
+            opened[-1][1].append(index)
+        elif token == "}" and opened:
+            yield (*opened.pop(), index)
 
 
 def _sequence(tokens: list[_Token]) -> list[list[_Token]]:

@@ -8,7 +8,7 @@ from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.options import Shape
-from nacre.shell.runner import Follows, Runner
+from nacre.shell.runner import DECLARES, Follows, Runner
 from nacre.shell.state import MOST, Alias, State, Value
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 
@@ -190,7 +190,7 @@ def _pwd(runner: Runner, command: Command, state: State) -> str:
 
 FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("cd", "pushd", "popd", "chdir"), _cd),
-    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declare),
+    **dict.fromkeys(DECLARES, _declare),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
     **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "wait", "umask"), _nothing),

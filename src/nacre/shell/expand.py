@@ -14,7 +14,7 @@ from nacre.shell.braces import braced
 from nacre.shell.parameters import capital, element, recased, replaced, sliced, trimmed, unkeyed
 from nacre.shell.state import State, Value
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
-from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, globbed, plain, whole
+from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
 
 _SPACES = " \t\n"
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
@@ -33,6 +33,9 @@ class Runs(Protocol):
 
     def reread(self, text: str, state: State) -> str:
         """bash expands this text once more (`${x@P}`, a subscript in arithmetic): what does it become?"""
+
+    def spend(self, characters: int) -> None:
+        """So much more text has been made."""
 
     def wonder(self, what: str) -> None:
         """Here is something that only running it would tell."""
@@ -75,7 +78,13 @@ class Expander:
                 value = self.value(part)
                 value = value if isinstance(value, str) else " ".join(value)
                 out.append(globbed(value) if globs and not part.quoted else value)
-        return "".join(out)
+        return self._bounded("".join(out))
+
+    def _bounded(self, text: str) -> str:
+        """Words may double and double again: what they cost is counted."""
+        if len(text) > 1000:
+            self.runs.spend(len(text))
+        return bounded(text)
 
     def _split(self, parts: list[Part]) -> list[str]:
         fields: list[str] = []
@@ -100,7 +109,7 @@ class Expander:
                 if each is not None:
                     current = (current or "") + each
         if current is not None:
-            fields.append(current)
+            fields.append(self._bounded(current))
         return fields
 
     def _pieces(self, value: Value, *, quoted: bool) -> list[str | None]:

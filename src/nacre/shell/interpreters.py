@@ -19,15 +19,15 @@ _SHELL_CALLS = re.compile(
 )
 _LIST_CALLS = re.compile(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
-    r"execFile|system|exec)\s?\(?\s?(\[[^\]]*\]|"
+    r"execFile|system|exec)\s?\(?\s?(\[[^\]]{0,2000}\]|"
     + _STRING
-    + r"\s?,\s?\[[^\]]*\]|"
+    + r"\s?,\s?\[[^\]]{0,2000}\]|"
     + _STRING
     + r"(?:\s?,\s?"
     + _STRING
     + r")+)"
 )
-_BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`|%x[\[{(]([^\]})]*)[\]})]|\bqx[/{(|!]([^/})|!]*)[/})|!]")
+_BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`|%x[\[{(]([^\]})]{0,2000})[\]})]|\bqx[/{(|!]([^/})|!]{0,2000})[/})|!]")
 _AWK = re.compile(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
 _TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
 _SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')

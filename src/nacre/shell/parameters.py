@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from nacre.shell.state import KEYED, Value
-from nacre.shell.text import UNKNOWN, pattern, source, whole
+from nacre.shell.text import STAR, UNKNOWN, pattern, source, whole
 
 _INDEX = re.compile(r"-?\d+")
+_STEPS = 1_000_000
 
 
 def element(value: Value | None, subscript: str) -> Value | None:
@@ -52,7 +53,7 @@ def recased(value: str, operator: str) -> str:
 def replaced(value: str, operator: str, given: str) -> str:
     anchor = given[:1] if operator == "/" and given[:1] in "#%" else ""
     searched, _, replacement = given[len(anchor) :].partition("/")
-    if not whole(searched):
+    if not whole(searched) or _slow(value, searched):
         return UNKNOWN
     regex = pattern(searched)
     regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
@@ -64,7 +65,7 @@ def replaced(value: str, operator: str, given: str) -> str:
 
 def trimmed(value: str, operator: str, given: str) -> str:
     """`#`, `##`, `%`, `%%`: the shortest or longest beginning or end that fits is taken off."""
-    if not whole(given):
+    if not whole(given) or _slow(value, given):
         return UNKNOWN
     try:
         regex = re.compile(pattern(given), re.DOTALL)
@@ -77,3 +78,8 @@ def trimmed(value: str, operator: str, given: str) -> str:
         if operator[0] == "%" and regex.fullmatch(value, len(value) - length):
             return value[: len(value) - length]
     return value
+
+
+def _slow(value: str, glob: str) -> bool:
+    """Each star multiplies what it takes to try them all."""
+    return len(value) ** (glob.count(STAR) + 1) > _STEPS

@@ -22,6 +22,9 @@ DEEPEST = 8
 """Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
 LONGEST = 20_000
 """Commands."""
+DECLARES = ("declare", "typeset", "local", "readonly", "export")
+WIDEST = 20_000_000
+"""Characters of the words that expansion makes."""
 
 Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
 """What a command does to the state and to other commands; gives what it would print."""
@@ -39,6 +42,7 @@ class Runner:
         """The span to report for text that does not stand in the script as it is read."""
         self._here = (0, 0)
         self._aliases: list[str] = []
+        self._spent = 0
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         raise NotImplementedError  # the walker's
@@ -70,6 +74,11 @@ class Runner:
         printed = Expander(state, self).text(body)
         self._inside = before
         return printed
+
+    def spend(self, characters: int) -> None:
+        self._spent += characters
+        if self._spent > WIDEST:
+            self.script.closed = f"its words grow beyond {WIDEST // 1_000_000} million characters"
 
     def wonder(self, what: str) -> None:
         self.script.unknown[what] = None
@@ -167,7 +176,7 @@ class Runner:
         argv: list[str] = []
         for word in node.words:
             if not isinstance(word, Word):
-                if argv and "A" in "".join(each for each in argv[1:] if each[:1] == "-"):
+                if argv and argv[0] in DECLARES and any(each[:1] == "-" and "A" in each for each in argv[1:]):
                     expander.state.maps |= {word.name}
                 argv.append(self._argument(word, expander))
             elif word.fixed is not None:

@@ -24,6 +24,7 @@ SELF = "\ufdd5"
 STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
 
 _HOLES = re.compile(f"[{UNKNOWN}-{SELF}]")
+_EMPTY = re.compile(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]")
 _GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
 _SET = re.compile(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
@@ -87,6 +88,14 @@ def least(text: str) -> str:
     return text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
 
 
+def emptied(text: str) -> list[str]:
+    """What a text is when one of its unknowns is empty, each in turn; itself, if it has none."""
+    holes = [found.start() for found in _EMPTY.finditer(text)]
+    if len(holes) < 2:
+        return [least(text)]
+    return [_EMPTY.sub(SOME, text[:hole]) + _EMPTY.sub(SOME, text[hole + 1 :]) for hole in holes[:16]]
+
+
 def pattern(text: str) -> str:
     """A glob as a regular expression."""
     out: list[str] = []
@@ -139,7 +148,7 @@ def _glob(text: str) -> re.Pattern[str] | None:
     return re.compile(pattern(text), re.DOTALL)
 
 
-LONGEST = 100_000
+LONGEST = 200_000
 
 
 def bounded(text: str) -> str:

@@ -34,6 +34,7 @@ from nacre.shell.text import UNKNOWN, bounded, whole
 
 CALLS = 24
 """Different arguments with which one function is followed."""
+_ONE_GROUP = re.compile(r"\^?[\w :/=@,-]*\(\.[*+]\)[\w :/=@,-]*\$?")
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
@@ -203,9 +204,6 @@ def _leaves(node: Node) -> bool:
 
 
 def _captured(text: str, regex: str) -> tuple[str, ...]:
-    """What `=~` remembers; unknown where it is more than a simple match."""
-    try:
-        found = re.search(regex, text) if whole(text) and whole(regex) and "[[" not in regex else None
-    except re.error:
-        found = None
+    """What `=~` remembers; unknown where it is more than one group between plain words."""
+    found = re.search(regex, text) if whole(text) and whole(regex) and _ONE_GROUP.fullmatch(regex) else None
     return (UNKNOWN,) * 10 if found is None else (found[0], *(group or "" for group in found.groups()))
