@@ -82,4 +82,4 @@ def trimmed(value: str, operator: str, given: str) -> str:
 
 def _slow(value: str, glob: str) -> bool:
     """Each star multiplies what it takes to try them all."""
-    return len(value) ** (glob.count(STAR) + 1) > _STEPS
+    return bool(len(value) ** (glob.count(STAR) + 1) > _STEPS)

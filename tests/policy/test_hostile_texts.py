@@ -1,0 +1,89 @@
+"""Texts made to take long, to nest without end or to grow: each gets a verdict, and none takes more than a moment.
+
+A test that hangs fails by its timeout; a figure belongs in the benchmark.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre import Decision
+from tests.policy.test_corpus import COMMANDS, verdict
+
+SIZE = 30_000
+
+
+def much(text: str) -> str:
+    return text * (SIZE // len(text))
+
+
+TEXTS = {
+    "parentheses": much("("),
+    "substitutions": much("$("),
+    "quotes": much('"'),
+    "backquotes": much("`"),
+    "open braces": much("{a,"),
+    "many braces": "echo " + much("{a,b}"),
+    "nested braces": "echo " + "{" * 5000 + "a,b" + "}" * 5000,
+    "stars": "rm -rf " + much("*"),
+    "operands": "rm -rf " + much("a "),
+    "parents": "rm -rf " + much("../"),
+    "doubling": "x=a;" + much("x=$x$x;") + 'eval "$x"',
+    "doubling by function": 'f() { x=$x$x; f "$x"; };' + much("f $x;"),
+    "appending": much("x+=a;"),
+    "sed groups": "sed 's/" + much("\\(") + "/x/e'",
+    "sed commands": "sed '" + much("e ") + "'",
+    "awk calls": "awk '" + much('system("') + "'",
+    "python calls": "python3 -c '" + much('os.system("') + "'",
+    "python lists": "python3 -c '" + much("run([") + "'",
+    "python blanks": "python3 -c 'rmtree" + much(" ") + "'",
+    "pipes": much("a|"),
+    "lists": much("a&&"),
+    "here-documents": much("<<E "),
+    "cases": much("case x in a) "),
+    "functions that call each other": "".join(f"f{i}() {{ f{i + 1} a{i}; f{i + 1} b{i}; }};" for i in range(900))
+    + "f0",
+    "loops in loops": "".join(f"for v{i} in 1 2 3 4 5 6 7 8 9; do " for i in range(30)) + "echo $v1$v2" + "; done" * 30,
+    "wrappers": "sudo " * 5000 + "ls",
+    "assignments": "env " + much("A=1 ") + "ls",
+    "lines for xargs": "echo " + much("a ") + "| xargs rm -rf",
+    "slow pattern": "x=" + "a" * 20_000 + "; echo ${x//*a*a*a*b/}",
+    "slow end": "x=" + "a" * 3000 + "; echo ${x%%*a*a*a*b}",
+    "slow regex": f"[[ {'a' * 50} =~ ^(a+)+b$ ]]",
+    "slow glob": "/bin/" + much("[a-z]*") + " x",
+    "aliases": "shopt -s expand_aliases\n" + "".join(f"alias a{i}=a{i + 1}\n" for i in range(1500)) + "a0",
+    "a file that grows": "echo a > f;" + much("cat f f >> f;"),
+    "keywords": much("time "),
+    "continuations": much("\\\n") + "ls",
+    "deep": 'echo "$(echo "' * 200 + "x" + '")"' * 200,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_a_hostile_text_gets_its_verdict(text: str) -> None:
+    assert verdict(text).decision in Decision
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sudo " * 9 + "ls",
+        "bash -c '" + "eval " * 9 + "ls'",
+        "( " * 200 + "ls" + " )" * 200,
+        "$(" * 200 + "ls" + ")" * 200,
+        f"x={'a' * 100_000}; {'echo $x;' * 300}",
+    ],
+)
+def test_what_is_too_deep_or_too_wide_to_be_followed_is_refused(text: str) -> None:
+    assert verdict(text).rule == "too-complex"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(COMMANDS), st.sampled_from(COMMANDS), st.data())
+def test_no_text_makes_it_stumble(one: dict[str, str], other: dict[str, str], data: st.DataObject) -> None:
+    first, second = one["command"], other["command"]
+    cut = data.draw(st.integers(0, len(first)))
+    text = first[:cut] + data.draw(st.text(alphabet="'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é", max_size=6)) + second
+    assert verdict(text).decision in Decision
