@@ -16,6 +16,7 @@ FREE = [
     "mkdir -p build && cd build && rm -rf * && cmake ..",
     "pushd out && rm -rf * && popd",
     "cd / && rm -rf tmp/x",
+    "cd build && rm -rf .",
 ]
 STOPPED = [
     "rm -rf *",
@@ -31,7 +32,7 @@ STOPPED = [
     "cd ~ && rm -rf *",
     "cd && rm -rf *",
     'cd "$X" && rm -rf *',
-    "cd build && rm -rf .",
+    "cd build; rm -rf .",
     "cd build && rm -rf ..",
     "cd build && rm -rf .git",
     "cd /etc && rm -rf *",

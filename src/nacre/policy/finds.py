@@ -13,7 +13,7 @@ from nacre.shell.text import STAR, least, source
 _DELETES = frozenset(("rm", "unlink", "shred", "srm"))
 _CHOOSES = re.compile(
     r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
-    r"links|inum|samefile|nouser|nogroup|used|fstype|executable)"
+    r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
 )
 _ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
 
@@ -62,6 +62,8 @@ def _chosen(words: tuple[str, ...]) -> bool:
     for index, word in enumerate(words):
         value = source("".join(words[index + 1 : index + 2]))
         negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
+        if word == "-type" and value == "l":
+            return True
         if _CHOOSES.fullmatch(word) and not negated and value not in _ANYTHING:
             return True
     return False

@@ -62,8 +62,8 @@ def precious(target: str, command: Command, around: Around) -> Place | None:
     """What would be lost if this target went with all that is in it; None if that is its owner's business."""
     for text in emptied(target):
         if text == target:
-            return _precious(text, command, around, guessed=False)
-        place = _precious(text, command, around, guessed=True) if text and text != "." else None
+            return _precious(text, command, around, guessed=False) if text else None
+        place = _precious(text, command, around, guessed=True) if text not in ("", ".") else None
         if place is not None:
             return Place(place.kind, f"{place.what}, if what is unknown here is empty")
     return None
@@ -106,7 +106,7 @@ def _without_any(text: str) -> tuple[str, bool]:
 
 def _here(stem: str, everything: bool, path: str, command: Command, around: Around) -> Place | None:
     what = ""
-    named = stem.startswith("/") or (everything and _moved(command, around))
+    named = stem.startswith("/") or (".." not in stem and _moved(command, around))
     if not named and not re.sub(r"\.{1,2}(?:/|$)|/", "", stem):
         if ".." in stem:
             what = "what holds the working directory"

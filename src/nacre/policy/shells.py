@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nacre.policy.rule import Hit
 from nacre.shell import Command, Script
 from nacre.shell.shells import SHELLS
 from nacre.shell.text import whole
 
+_STATEMENT = re.compile(r"(?:^|[\n;&|({`]|\b(?:then|do|else|exec|sudo|eval)\s)\s*[\"']?$")
+"""What stands before a command."""
 _PIPE = re.compile(r"\s*\|(?!\|)&?\s*")
 
 
@@ -22,6 +25,22 @@ def takes_orders(command: Command) -> bool:
     if not is_shell(command.name) or command.has("-c") or command.operands("-o", "+o", "-O", "+O"):
         return False
     return command.stdin is None or not whole(command.stdin)
+
+
+def executes(command: Command, mark: str) -> Hit | None:
+    """A shell or interpreter for which text of this origin is code, not only data in its code."""
+    if command.name in SHELLS and command.has("-n"):  # reads it only
+        return None
+    if mark in "".join(command.argv[:1]):
+        outer = command.parent
+        return Hit(words="$(…)") if outer is None or outer.script is None or mark not in outer.script else None
+    code = command.script or ""
+    at = code.find(mark)
+    while at >= 0:
+        if _STATEMENT.search(code[max(0, at - 200) : at]):
+            return Hit()
+        at = code.find(mark, at + 1)
+    return None
 
 
 def pipes(script: Script) -> Iterator[tuple[Command, Command]]:

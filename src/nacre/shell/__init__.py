@@ -36,8 +36,10 @@ def read(text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None
     variables = Variables()
     variables.own.update(_ASSUMED)
     variables["HOME"] = [home]
+    variables["HISTFILE"] = [f"{home}/.bash_history"]
     walker = Walker(script, _FOLLOWERS)
     state = State(cwd, home, variables)
+    state.arguments = []  # nobody gives a command line any
     try:
         for name, value in (env or {}).items():
             variables[name] = [clean(value)]

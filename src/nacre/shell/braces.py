@@ -16,11 +16,15 @@ LONGEST = 4096
 
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?$")
 
+_ONE_OF = re.compile(r"@\(([^()]*\|[^()]*)\)")
+
 _Token = str | Part
 
 
 def braced(parts: Sequence[Part]) -> list[list[Part]]:
-    """The words that a word stands for."""
+    """The words that a word stands for; `@(a|b)` counts as `{a,b}`."""
+    if any(isinstance(part, Literal) and not part.quoted and "@(" in part.text for part in parts):
+        parts = [_one_of(part) for part in parts]
     if not any(isinstance(part, Literal) and not part.quoted and "{" in part.text for part in parts):
         return [list(parts)]
     if sum(len(part.text) for part in parts if isinstance(part, Literal)) > LONGEST:
@@ -41,6 +45,12 @@ def braced(parts: Sequence[Part]) -> list[list[Part]]:
         else:
             waiting = choices + waiting
     return [_joined(word) for word in (done + waiting)[:MOST]]
+
+
+def _one_of(part: Part) -> Part:
+    if not isinstance(part, Literal) or part.quoted:
+        return part
+    return Literal(_ONE_OF.sub(lambda found: "{" + found[1].replace("|", ",") + "}", part.text), quoted=False)
 
 
 def _first(tokens: list[_Token]) -> list[list[_Token]] | None:

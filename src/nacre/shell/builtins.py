@@ -104,12 +104,14 @@ def _read(runner: Runner, command: Command, state: State) -> str:
             state.set(name.partition("[")[0], text if text and not whole(text) else UNKNOWN)
         return ""
     lines = [line for line in text.split("\n") if line][:MOST] or [""]
+    blanks = state.variables.of("IFS")[:1]
+    separator = blanks[0] if blanks and isinstance(blanks[0], str) and len(blanks[0]) == 1 else None
     if array:
-        state.variables[array] = [tuple(line.split()) for line in lines]
+        state.variables[array] = [tuple(line.split(separator)) for line in lines]
     elif not names:
         state.variables["REPLY"] = list(lines)
     else:
-        cells: list[list[str]] = [line.split(None, len(names) - 1) for line in lines]
+        cells: list[list[str]] = [line.split(separator, len(names) - 1) for line in lines]
         for index, name in enumerate(names):
             values: list[Value] = [row[index] if index < len(row) else "" for row in cells]
             state.variables[name] = values

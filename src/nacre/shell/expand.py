@@ -245,7 +245,7 @@ class Expander:
             return self.text(argument)
         if operator[-1] == "?":
             self.text(argument)
-            return SOME if value is None or value == UNKNOWN else value
+            return SOME if value is None or value in ("", UNKNOWN, ()) else value
         given = self.text(argument, globs=operator[0] in "#%/^,~")
         if operator == ":":
             self.arithmetic(given)

@@ -16,12 +16,13 @@ _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
+_COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
 _SAME = frozenset(
     "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column "
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
     "zstdcat lz4".split()
 )
-_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname which type".split())
+_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname".split())
 
 
 def _echo(runner: Runner, command: Command, state: State) -> str:
@@ -125,8 +126,11 @@ def _decoder(runner: Runner, command: Command, state: State) -> str:
         case "xxd":
             decodes = command.has("-r", "-revert", "--revert")
         case "openssl":
+            if "s_client" in command.args:
+                return DOWNLOADED
             decodes = any(word in ("-d", "-decode") for word in command.args) and any(
-                word in ("enc", "base64", "-base64") or word.startswith("-aes") for word in command.args
+                word in ("enc", "base64", "-base64") or word.lstrip("-").startswith(("aes", "des"))
+                for word in command.args
             )
         case "uudecode":
             decodes = True
@@ -145,7 +149,9 @@ def _curl(runner: Runner, command: Command, state: State) -> str:
 def _wget(runner: Runner, command: Command, state: State) -> str:
     output = _last(command, _WGET, "-O", "--output-document")
     if output is None:
-        output = _basename(command.operands())
+        output = _basename(command.operands("-P", "--directory-prefix"))
+        if directory := _last(command, _WGET, "-P", "--directory-prefix"):
+            output = f"{directory}/{output}"
     return _fetched(output, state)
 
 
@@ -173,6 +179,8 @@ def _fetched(output: str | None, state: State) -> str:
 
 
 def _downloads(runner: Runner, command: Command, state: State) -> str:
+    if command.name == "aria2c":
+        return _fetched(_last(command, Shape("od"), "-o", "--out") or _basename(command.operands()), state)
     return DOWNLOADED
 
 
@@ -206,6 +214,44 @@ def _ls(runner: Runner, command: Command, state: State) -> str:
     return SOME if command.operands() else STAR
 
 
+def _which(runner: Runner, command: Command, state: State) -> str:
+    operands = command.operands()
+    return f"/usr/bin/{operands[0]}" if len(operands) == 1 and plain(operands[0]) else SOME
+
+
+def _decompressor(runner: Runner, command: Command, state: State) -> str:
+    text = command.stdin
+    if text is not None and (DOWNLOADED in text or plain(text)):
+        return text
+    compresses = command.name in ("gzip", "xz", "zstd", "bzip2", "gpg") and not command.has(
+        "-d", "--decompress", "--decrypt"
+    )
+    return UNKNOWN if compresses else DECODED
+
+
+def _remote(runner: Runner, command: Command, state: State) -> str:
+    """Programs with one subcommand that prints what is elsewhere."""
+    args = command.args
+    match command.name:
+        case "aws" | "gsutil" | "gcloud":
+            fetches = any(word in ("-", "/dev/stdout", "cat") for word in args)
+        case "gh":
+            fetches = args[:1] == ("api",) or args[:2] in (("gist", "view"), ("release", "download"))
+        case _:
+            fetches = "s_client" in args
+    return DOWNLOADED if fetches else UNKNOWN
+
+
+def _scp(runner: Runner, command: Command, state: State) -> str:
+    operands = command.operands("-P", "-i", "-o", "-F", "-c", "-l", "-S", "-J")
+    for source_ in operands[:-1]:
+        if ":" in source_:
+            name = source_.rpartition("/")[2].rpartition(":")[2]
+            target = operands[-1]
+            state.written[state.path(f"{target}/{name}" if target.endswith(("/", ".")) else target)] = DOWNLOADED
+    return ""
+
+
 def _something(runner: Runner, command: Command, state: State) -> str:
     return SOME
 
@@ -220,6 +266,13 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), _downloads),
     **dict.fromkeys(("cp", "mv", "install", "ln"), _copy),
     **dict.fromkeys(("dirname", "basename", "realpath", "readlink"), _path),
+    **dict.fromkeys(("which", "type"), _which),
+    **dict.fromkeys(
+        "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split(),
+        _decompressor,
+    ),
+    **dict.fromkeys(("aws", "gsutil", "gcloud", "gh"), _remote),
+    "scp": _scp,
     "ls": _ls,
     "echo": _echo,
     "printf": _printf,

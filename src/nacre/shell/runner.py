@@ -263,8 +263,9 @@ class Runner:
             return follower(self, command, state)
         if not plain(first):
             self.wonder(first)
-            if not least(first) and len(command.argv) > 1:  # an empty `$SUDO` before the command
-                return self.follow(command, command.args, state)
+            rest = least(first)
+            if rest != first and plain(rest):  # an empty `$SUDO` before the command, `"$PREFIX"/bin/x`, `r${none}m`
+                return self.follow(command, (rest, *command.args) if rest else command.args, state)
             if has_glob(command.name):
                 for name in [name for name in self.followers if could_be(command.name, name)][:MOST]:
                     self.follow(command, (name, *command.args), state)
@@ -294,7 +295,9 @@ class Runner:
                 case _:
                     target = " ".join(expander.fields(redirect.target))
                     opened.append(Opened(redirect.descriptor, redirect.operator, target))
-                    if redirect.operator not in ("<", "<>"):
+                    if redirect.operator == "<&":
+                        target = f"/dev/fd/{target}"
+                    elif redirect.operator not in ("<", "<>"):
                         continue
                     from_network = target.startswith(("/dev/tcp/", "/dev/udp/"))
                     text = expander.state.written.get(

@@ -8,7 +8,7 @@ from nacre.shell.command import Command
 from nacre.shell.options import Shape
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
-from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN
+from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN, whole
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
 _SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
@@ -127,7 +127,9 @@ def _ssh(runner: Runner, command: Command, state: State) -> str:
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.fork()
     inner.cwd = inner.home
-    return UNKNOWN if not text else runner.read(command, text, inner, stdin=command.stdin)
+    if text:
+        runner.read(command, text, inner, stdin=command.stdin)
+    return DOWNLOADED
 
 
 def _su(runner: Runner, command: Command, state: State) -> str:
@@ -136,7 +138,7 @@ def _su(runner: Runner, command: Command, state: State) -> str:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
         text = command.stdin
-    return runner.read(command, text, state.fork())
+    return runner.read(command, text, state.fork(), stdin=command.stdin)
 
 
 def _anywhere(command: Command, *names: str) -> str | None:
@@ -193,6 +195,8 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         runner.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.fork())
     if takes_input(code) and command.stdin is not None:
         runner.read(command, command.stdin, state.fork())
+    if base.endswith("awk") and command.stdin is not None and not whole(command.stdin):
+        return command.stdin
     return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else printed_by(code) or UNKNOWN
 
 

@@ -24,12 +24,13 @@ SELF = "\ufdd5"
 STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
 
 _HOLES = re.compile(f"[{UNKNOWN}-{SELF}]")
-_EMPTY = re.compile(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]")
+_EMPTY = re.compile(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
 _GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
 _SET = re.compile(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
 """What follows the bracket that opens a set of characters; the first character of it may be `]`."""
 _FOREIGN = re.compile("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
+_EXTENDED = re.compile(r"[!*+?]\([^()]*\)")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
 _TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
 _TO_PAPER = str.maketrans(
@@ -68,6 +69,8 @@ def has_glob(text: str) -> bool:
 
 def globbed(text: str) -> str:
     """Unquoted text: its globs are globs."""
+    if "(" in text:
+        text = _EXTENDED.sub(STAR, text)
     if "*" in text or "?" in text or ("[" in text and "]" in text):
         return text.translate(_TO_GLOBS)
     return text
@@ -90,10 +93,10 @@ def least(text: str) -> str:
 
 def emptied(text: str) -> list[str]:
     """What a text is when one of its unknowns is empty, each in turn; itself, if it has none."""
-    holes = [found.start() for found in _EMPTY.finditer(text)]
+    holes = [found.span() for found in _EMPTY.finditer(text)]
     if len(holes) < 2:
         return [least(text)]
-    return [_EMPTY.sub(SOME, text[:hole]) + _EMPTY.sub(SOME, text[hole + 1 :]) for hole in holes[:16]]
+    return [_EMPTY.sub(SOME, text[:start]) + _EMPTY.sub(SOME, text[end:]) for start, end in holes[:16]]
 
 
 def pattern(text: str) -> str:

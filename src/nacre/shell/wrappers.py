@@ -60,12 +60,20 @@ _SIMPLE = {
     "toybox": Shape(),
     "xvfb-run": Shape("enfps", "error-file server-num auth-file xauth-protocol server-args"),
     "direnv": Shape(operands=2),
-    "hyperfine": Shape("wrmMpcSn", "warmup runs prepare cleanup"),
     "entr": Shape(),
     "cpulimit": Shape("lpec", "limit pid exe"),
     "trickle": Shape("du"),
     "chronic": Shape(),
     "ts-node": Shape(),
+    "valgrind": Shape(),
+    "arch": Shape(),
+    "sshpass": Shape("pfdP"),
+    "cross-env": Shape(assignments=True),
+    "daemonize": Shape("acepuloE"),
+    "dotenv": Shape("ef"),
+    "watchexec": Shape("wefid"),
+    "proot": Shape("rbwq"),
+    "newgrp": Shape(operands=1),
     "setarch": Shape("", operands=1),
     "linux32": Shape(),
     "linux64": Shape(),
@@ -75,7 +83,7 @@ _SIMPLE = {
     "setuidgid": Shape(operands=1),
     "start-stop-daemon": Shape("xapugndkcNPI", "exec startas pidfile user group name chdir signal retry chuid"),
 }
-_ENV = Shape("uCS", "unset chdir split-string", assignments=True)
+_ENV = Shape("uCSa", "unset chdir split-string argv0", assignments=True)
 _SPLIT = re.compile(r"(?:-[i0v]*S|--split-string=?)(.*)", re.DOTALL)
 _XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
 _PARALLEL = Shape(
@@ -89,6 +97,7 @@ _FILTERS = frozenset(
     "-nogroup -fstype".split()
 )
 _RUNNERS = {  # program: subcommands after which a command follows
+    "conda": ("run",), "mamba": ("run",), "perf": ("stat", "record"),
     "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),
     "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "mise": ("exec", "x"), "asdf": ("exec",), "nix-shell": (),
     "rbenv": ("exec",), "pyenv": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
@@ -97,9 +106,16 @@ _RUNNERS = {  # program: subcommands after which a command follows
 
 def _simple(runner: Runner, command: Command, state: State) -> str:
     shape = _SIMPLE[command.name]
-    if command.name == "command" and any(letter in word for word in command.options() for letter in "vV"):
-        return SOME
-    return runner.follow(command, shape.command(command.argv), state)
+    rest = shape.command(command.argv)
+    if command.name == "command" and command.args[:1] in (("-v",), ("-V",), ("-pv",)):
+        return f"/usr/bin/{rest[0]}" if len(rest) == 1 and plain(rest[0]) else SOME
+    if command.name in ("sudo", "doas") and not rest and command.has("-s", "-i", "--shell", "--login"):
+        return runner.read(command, command.stdin or "", state.fork())
+    directory = shape.value(command.argv, "-D", "--chdir") if command.name == "sudo" else None
+    if directory is not None:
+        state = state.fork()
+        state.cwd = state.path(directory)
+    return runner.follow(command, rest, state)
 
 
 def _env(runner: Runner, command: Command, state: State) -> str:
@@ -108,6 +124,8 @@ def _env(runner: Runner, command: Command, state: State) -> str:
     if not rest:
         return UNKNOWN
     inner = state.fork()
+    if (directory := _ENV.value(argv, "-C", "--chdir")) is not None:
+        inner.cwd = inner.path(directory)
     for word in argv[1 : len(argv) - len(rest)]:
         name, equals, value = word.partition("=")
         if not equals:
@@ -228,6 +246,12 @@ def _watch(runner: Runner, command: Command, state: State) -> str:
     return runner.read(command, " ".join(_WATCH.command(command.argv)), state)
 
 
+def _hyperfine(runner: Runner, command: Command, state: State) -> str:
+    for text in command.operands("-w", "-r", "-m", "-M", "-S", "-n"):
+        runner.read(command, text, state.fork())
+    return UNKNOWN
+
+
 def _runner(runner: Runner, command: Command, state: State) -> str:
     subcommands = _RUNNERS[command.name]
     words = command.args
@@ -254,4 +278,5 @@ FOLLOWERS: dict[str, Follows] = {
     "gfind": _find,
     "flock": _flock,
     "watch": _watch,
+    "hyperfine": _hyperfine,
 }

@@ -107,7 +107,9 @@ def _all_of_it(path: str, cwd: str) -> bool:
         return False
     parts = posixpath.normpath(source(path) or ".").split("/")
     if parts[0]:
-        return path == f".{STAR}" or all(part in (".", "..", "*", "**") for part in parts)  # bash before 5.2: `.` too
+        if path == f".{STAR}" or all(part in (".", "..", "*", "**") for part in parts):  # bash before 5.2: `.` too
+            return True
+        return parts[0] == ".." and absolute("/".join(parts), cwd) == cwd
     while parts[-1] in ("*", "**"):
         parts.pop()
     place = "/".join(parts)

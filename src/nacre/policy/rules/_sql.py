@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 
-from nacre.shell.text import whole
-
 _SKIPPED = re.compile(
     r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; what is in /*! … */ MySQL runs
     r"|^[ \t]*[\\.][^\n]*"  # the client's own commands
     r"|'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.|\"\")*+\"?|`[^`]*`?",
     re.DOTALL | re.MULTILINE,
 )
-_DROPS = re.compile(r"\bDROP\s+(DATABASE|SCHEMA|TABLE|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
-_TRUNCATES = re.compile(r"\s*TRUNCATE\s+(?:TABLE\s+)?(?!TABLE\b)([^\s;(]+)", re.IGNORECASE)
-_DELETES = re.compile(r"\s*DELETE\s+FROM\s+(?:ONLY\s+)?([^\s;]+)", re.IGNORECASE)
-_LIMITS = re.compile(r"\b(?:WHERE|LIMIT|USING|JOIN)\b", re.IGNORECASE)
-_MONGO = re.compile(r"dropDatabase\s*\(|\.drop\s*\(\s*\)|\.(?:deleteMany|remove)\s*\(\s*\{\s*\}\s*\)")
+_DROPS = re.compile(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
+_MONGO = re.compile(r"dropDatabase\s*\(")
 
 
 def destroys(sql: str) -> tuple[str, str] | None:
@@ -25,11 +20,6 @@ def destroys(sql: str) -> tuple[str, str] | None:
         if found := _DROPS.search(statement):
             kind = found[1].upper()
             return " ".join(("DROP", kind, found[2])), f"would delete the {kind.lower()} with all its data"
-        if found := _TRUNCATES.match(statement):
-            return f"TRUNCATE {found[1]}", "would delete every row of the table"
-        found = _DELETES.match(statement)
-        if found and not _LIMITS.search(statement) and whole(statement[found.end() :]):
-            return f"DELETE FROM {found[1]}", "would delete every row of the table: it has no WHERE"
     return None
 
 

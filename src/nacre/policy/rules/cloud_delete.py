@@ -18,10 +18,6 @@ from nacre.verdict import Decision
 _BUCKET = re.compile(r"(?:s3|gs)://[^/]+(?:/\**)?")
 _DEEDS = {
     "aws": (
-        "cloudformation delete-stack",
-        "dynamodb delete-table",
-        "ec2 terminate-instances",
-        "eks delete-cluster",
         "rds delete-db-cluster",
         "rds delete-db-instance",
     ),

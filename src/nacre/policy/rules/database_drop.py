@@ -7,6 +7,7 @@ Misses   statements in files (`psql -f`), from programs, or put together by the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nacre.policy.rule import Around, Hit, Rule
@@ -26,6 +27,8 @@ _CLIENTS = {  # the letters that take a value, the long options that do, the opt
 _CLIENTS |= {"mariadb": _CLIENTS["mysql"], "mysqlsh": _CLIENTS["mysql"]}
 _REDIS = ("redis-cli", "valkey-cli", "keydb-cli")
 _MONGO = ("mongosh", "mongo")
+_THROWAWAY = re.compile(r"(?:^|_)(?:test|testing|tmp|temp|dev|ci)(?:_|$)", re.IGNORECASE)
+"""Databases that are made to be dropped."""
 _ADMIN = ("dropdb", "mysqladmin", "mariadb-admin")
 
 
@@ -65,6 +68,8 @@ def _admin(name: str, command: Command) -> Hit | None:
     operands = sort(command.args, "uhPSpU", "user= host= port= socket= username= maintenance-db=").operands
     if "--help" in command.args or not operands or (name != "dropdb" and operands[0] != "drop"):
         return None
+    if _THROWAWAY.search(operands[-1]):
+        return None
     return Hit(said(name, *operands))
 
 
@@ -78,20 +83,22 @@ RULE = Rule(
     finds=finds,
     hits=(
         "mysql -u root -psecret -e 'drop database prod;'",
-        "psql -h db --command='SELECT 1; DROP TABLE IF EXISTS users'",
+        "psql -h db --command='SELECT 1; DROP DATABASE IF EXISTS app'",
         "mysql -e 'DROP/**/SCHEMA `prod`'",
-        "echo 'TRUNCATE TABLE users;' | psql",
+        "echo 'DROP DATABASE app;' | psql",
         "psql -U postgres <<'SQL'\n\\c postgres\nDROP\n  DATABASE app;\nSQL",
-        "sqlite3 app.db 'DELETE FROM users;'",
         "mongosh app --eval 'db.dropDatabase()'",
         "redis-cli -h cache FLUSHALL",
         "sudo -u postgres dropdb app",
         "mysqladmin -f -u root drop prod",
-        "clickhouse-client -q 'truncate events'",
+        "clickhouse-client -q 'drop database events'",
         "bash -c 'psql -c \"drop schema public cascade\"'",
     ),
     passes=(
         "psql -c \"SELECT 'drop database x'\"",
+        "psql -c 'DROP TABLE IF EXISTS tmp_import'",
+        "dropdb --if-exists app_test",
+        "sqlite3 test.db 'DELETE FROM sessions;'",
         "psql -c 'SELECT 1 -- drop database x'",
         "mysql -e 'DELETE FROM users WHERE id = 1'",
         'psql -c "DELETE FROM users $CONDITION"',

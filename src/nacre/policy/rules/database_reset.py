@@ -58,6 +58,7 @@ def _in_test(command: Command) -> bool:
 RULE = Rule(
     id="database-reset",
     decision=Decision.ASK,
+    optional=True,
     reason="would delete all the data in the database that the settings point to",
     instead="run the pending migrations only, or ask the user which database this is",
     commands=(*_DEEDS, *_INTERPRETERS),

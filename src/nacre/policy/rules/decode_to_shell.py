@@ -8,20 +8,14 @@ Misses   an encoding of one's own; a file decoded in an earlier call.
 from __future__ import annotations
 
 from nacre.policy.rule import CODE, Around, Hit, Rule
+from nacre.policy.shells import executes
 from nacre.shell import Command
-from nacre.shell.shells import SHELLS
 from nacre.shell.text import DECODED
 from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    if command.name in SHELLS and command.has("-n"):  # reads it only
-        return None
-    outer = command.parent.script if command.parent is not None else None
-    first = "" if outer and DECODED in outer else "".join(command.argv[:1])
-    if DECODED in first:
-        return Hit(words="$(…)")
-    return Hit() if DECODED in (command.script or "") else None
+    return executes(command, DECODED)
 
 
 RULE = Rule(

@@ -45,13 +45,21 @@ _PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_tog
 _VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c")
 
 
+_TRIES = dict.fromkeys(("mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"), ("-n",))
+"""Options with which they only say what they would do."""
+
+
 def finds(command: Command, around: Around) -> Hit | None:
     name = command.name
     if command.has("--help", "--version") or not any(_device(each, command) for each in command.args):
         return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None
     if name in _MAKERS:
         devices = [each for each in command.args if plain(each)] + command.operands(*_VALUED)
-        found = any(_device(each, command) for each in devices) and not command.has("-V")
+        found = (
+            any(_device(each, command) for each in devices)
+            and not command.has("-V")
+            and not (name in _TRIES and command.has("-n"))
+        )
     elif name in _READS:
         found = not command.has(*_READS[name]) or (name == "sgdisk" and command.has(*_CHANGES))
     elif name in _ACTS:

@@ -24,8 +24,6 @@ def finds(command: Command, _: Around) -> Hit | None:
         return None
     words = said(*command.argv)
     match given.operands[:2]:
-        case ["volume", "prune"]:
-            return Hit(words, _VOLUMES)
         case ["system", "prune"] if given.on("--volumes"):
             return Hit(words, _VOLUMES)
         case ["system", "prune"] if given.on("-a", "--all"):
@@ -47,15 +45,15 @@ RULE = Rule(
         "docker system prune -af",
         "docker system prune --all --force",
         "docker system prune -f --volumes",
-        "docker volume prune",
         "docker --context prod system prune -fa",
-        "docker -H tcp://10.0.0.1 volume prune -f",
+        "docker -H tcp://10.0.0.1 system prune -af",
         "podman system prune -a",
         "podman system reset",
         "yes | sudo docker system prune -a",
-        "bash -c 'docker volume prune --force'",
+        "bash -c 'docker system prune --force --all'",
     ),
     passes=(
+        "docker volume prune -f",
         "docker system prune -f",
         "docker system prune --all=false",
         "docker image prune -a",

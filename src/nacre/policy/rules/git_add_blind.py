@@ -15,6 +15,7 @@ from nacre.verdict import Decision
 
 _LIMITS = (
     ("-n", "--dry-run"),
+    ("-N", "--intent-to-add"),
     ("-u", "--update"),
     ("-p", "--patch"),
     ("-i", "--interactive"),

@@ -25,7 +25,8 @@ def finds(command: Command, _: Around) -> Hit | None:
     paths = git.given.operands[git.given.dashed or 0 :]
     if git.sub == "checkout" and everything(paths, git.cwd) is not None:
         return Hit(words)
-    return Hit(words) if forced and (git.given.dashed is None or not paths) else None
+    named = paths if git.given.dashed is not None else [each for each in paths if "/" in each or "." in each]
+    return Hit(words) if forced and not named else None
 
 
 RULE = Rule(

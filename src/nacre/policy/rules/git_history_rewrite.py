@@ -17,11 +17,10 @@ _REWRITES = ("filter-branch", "filter-repo")
 _NOW = ("now", "all", "0")
 _QUIET = ("--analyze", "--dry-run", "-n", "--help", "-h", "--version")
 _OBJECTS = "would lose for good what only the reflog remembers: commits that were reset or rebased away"
-_REF = "would delete the branch or tag and its reflog: commits that nothing else holds would be lost"
 
 
 def finds(command: Command, _: Around) -> Hit | None:
-    git = git_call(command, *_REWRITES, "reflog", "gc", "update-ref")
+    git = git_call(command, *_REWRITES, "reflog")
     if git is not None:
         return _git(git)
     if not tool(command, "git-filter-repo", "git-filter-branch", "bfg") or set(command.args) & set(_QUIET):
@@ -33,10 +32,6 @@ def _git(git: Git) -> Hit | None:
     words = said("git", git.sub, *git.args)
     if git.sub in _REWRITES:
         return Hit(words) if not set(git.args) & set(_QUIET) else None
-    if git.sub == "gc":
-        return Hit(words, _OBJECTS, "plain `git gc`") if set(git.given.values("--prune")) & set(_NOW) else None
-    if git.sub == "update-ref":
-        return Hit(words, _REF, "`git branch -d`, which stops if it is not merged") if git.given.has("-d") else None
     if git.args[:1] != ("expire",) or git.given.on("-n", "--dry-run"):
         return None
     if not set(git.given.values("--expire", "--expire-unreachable")) & set(_NOW):
@@ -57,11 +52,9 @@ RULE = Rule(
         "git-filter-repo --strip-blobs-bigger-than 10M",
         "git reflog expire --expire=now --all",
         "git reflog expire --expire-unreachable=now --all",
-        "git gc --prune=now --aggressive",
-        "git -C repo update-ref -d refs/heads/main",
-        "sudo bash -c 'git reflog expire --expire=now --all && git gc --prune=now'",
     ),
     passes=(
+        "git gc --prune=now",
         "git reflog",
         "git reflog expire --expire=now --all --dry-run",
         "git reflog expire --expire=90.days --all",

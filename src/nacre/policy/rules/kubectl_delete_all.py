@@ -17,7 +17,6 @@ _LONG = (
     "certificate-authority= client-certificate= client-key= tls-server-name= grace-period= timeout= field-selector= "
     "selector= filename= kustomize= output= all all-namespaces"
 )
-_NAMESPACES = frozenset(("ns", "namespace", "namespaces", "project", "projects"))
 
 
 def finds(command: Command, _: Around) -> Hit | None:
@@ -31,9 +30,6 @@ def finds(command: Command, _: Around) -> Hit | None:
         return Hit(words, "would delete objects in every namespace of the cluster")
     if given.on("--all"):
         return Hit(words)
-    kinds = {kind for word in given.operands[1:2] for kind in word.partition("/")[0].lower().split(",")}
-    if kinds & _NAMESPACES and len(given.operands) > 1:
-        return Hit(words, "would delete the namespace with all that is in it: workloads, secrets, volumes")
     return None
 
 
@@ -50,14 +46,13 @@ RULE = Rule(
         "kubectl delete --all pods --all-namespaces",
         "kubectl -n prod delete pvc,deploy,svc --all",
         "kubectl delete all --all=true",
-        "kubectl delete ns prod",
-        "kubectl delete namespace/prod --force --grace-period=0",
         "kubectl --context prod delete all --all --force",
-        "oc delete project demo",
-        "k3s kubectl delete ns demo",
+        "oc delete pods --all",
+        "k3s kubectl delete ns --all",
         "sudo bash -c 'kubectl delete namespaces --all'",
     ),
     passes=(
+        "kubectl delete ns pr-1234-preview",
         "kubectl delete pod web-1",
         "kubectl delete -f deploy.yaml",
         "kubectl delete pod -l app=test",

@@ -28,7 +28,7 @@ def finds(command: Command, _: Around) -> Hit | None:
     flags = {word.lstrip("-") for word in command.args if word.startswith("-")}
     operands = command.operands("-C", "--cwd", "-s", "--stack", "-a", "--app")
     verb = next((word for word in operands if word != "run-all"), "")
-    if flags & {"help", "h", "preview-only"}:
+    if flags & {"help", "h", "preview-only"} or any(flag.startswith("target") for flag in flags):
         return None
     if verb in ("destroy", "destroy-all") or (name in _TERRAFORM and verb == "apply" and "destroy" in flags):
         return Hit(said(*command.argv), instead=_INSTEADS.get(name, ""))
@@ -44,7 +44,7 @@ RULE = Rule(
     finds=finds,
     hits=(
         "terraform destroy",
-        "terraform destroy -auto-approve -target=module.db",
+        "terraform destroy -auto-approve -var env=prod",
         "terraform -chdir=infra destroy",
         "terraform apply -destroy",
         "terraform apply --destroy -auto-approve",
