@@ -6,7 +6,7 @@ import re
 
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
-from nacre.shell.expand import Expander
+from nacre.shell.expand import MOST_FIELDS, Expander
 from nacre.shell.options import Shape
 from nacre.shell.runner import DECLARES, Follows, Runner
 from nacre.shell.state import MOST, Alias, State, Value
@@ -72,7 +72,7 @@ def _unset(runner: Runner, command: Command, state: State) -> str:
 def _set(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     if "--" in words:
-        state.arguments = words[words.index("--") + 1 :]
+        state.arguments = words[words.index("--") + 1 :][:MOST_FIELDS]
     elif words and words[0][:1] not in "-+":
         state.arguments = words
     flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")

@@ -14,7 +14,7 @@ from nacre.shell.braces import braced
 from nacre.shell.parameters import capital, element, recased, replaced, sliced, trimmed, unkeyed
 from nacre.shell.state import State, Value
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
-from nacre.shell.text import PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
+from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
 
 _SPACES = " \t\n"
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
@@ -23,6 +23,11 @@ _OFFSET = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?$")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )
+
+
+TOO_MUCH = 1_000_000_000
+MOST_FIELDS = 20_000
+"""What one word may become."""
 
 
 class Runs(Protocol):
@@ -60,7 +65,9 @@ class Expander:
         found = []
         for parts in braced(word.parts):
             found += self._split(parts)
-        return found
+        if len(found) > 100:
+            self.runs.spend(100 * len(found))
+        return found[:MOST_FIELDS]
 
     def text(self, word: Word, *, globs: bool = False) -> str:
         """One text, whatever is in it: the value of an assignment, the target of a redirection."""
@@ -78,12 +85,15 @@ class Expander:
                 value = self.value(part)
                 value = value if isinstance(value, str) else " ".join(value)
                 out.append(globbed(value) if globs and not part.quoted else value)
-        return self._bounded("".join(out))
+        text = "".join(out)
+        if len(text) > LONGEST and sum(len(part.text) for part in word.parts if isinstance(part, Literal)) > LONGEST:
+            return text  # it is as long in the script itself
+        return self._bounded(text)
 
     def _bounded(self, text: str) -> str:
-        """Words may double and double again: what they cost is counted."""
+        """Words may double and double again: what they cost is counted, and what grows out of sight is not followed."""
         if len(text) > 1000:
-            self.runs.spend(len(text))
+            self.runs.spend(len(text) if len(text) <= LONGEST else TOO_MUCH)
         return bounded(text)
 
     def _split(self, parts: list[Part]) -> list[str]:
@@ -188,7 +198,7 @@ class Expander:
             case "PWD":
                 return self.state.cwd
             case "OLDPWD":
-                return SOME
+                return UNKNOWN
             case "PPID":
                 return PARENT
             case "$":
@@ -255,8 +265,8 @@ class Expander:
         if isinstance(value, tuple):
             if operator == ":" and (found := _OFFSET.match(given)):
                 return sliced(("bash", *value) if part.name in "@*" else value, found)
-            return tuple(self._changed(each, operator, given) for each in value)
-        return self._changed(value, operator, given)
+            return tuple(self._bounded(self._changed(each, operator, given)) for each in value)
+        return self._bounded(self._changed(value, operator, given))
 
     def _changed(self, value: str, operator: str, given: str) -> str:
         if operator == "@":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator
+from shlex import quote
 
 from nacre.shell.escapes import ansi_c
 
@@ -43,6 +44,12 @@ _QUOTED = re.compile(
 )
 _BLANKS = re.compile(r"\s{2,}")
 _RUNS_CODE = re.compile(r"\b(?:exec|eval)\s?\(\s?" + _STRING)
+_OPENS = re.compile(
+    r"\b(?:open|writeFileSync|appendFileSync|file_put_contents|File\.write)\s?\(\s?"
+    + _STRING
+    + r"\s?,\s?(?:['\"][wa+]|(?!['\"]r)\S)"
+)
+_PRINTS_TO = re.compile(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
 _DEEPEST = 3
 
 
@@ -59,6 +66,8 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
             yield "", words
     for found in _calls(_SHELL_CALLS, code, quoted):
         yield ansi_c(_text(found)), None
+    for found in _calls(_OPENS, code, quoted):
+        yield ": > " + quote(ansi_c(_text(found))), None
     for found in _calls(_RUNS_CODE, code, quoted):
         if depth < _DEEPEST:
             yield from commands_in(ansi_c(_text(found)), language, depth + 1)
@@ -69,10 +78,15 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
 
 def _calls(pattern: re.Pattern[str], code: str, quoted: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
     """Where it matches in the code itself, not in its strings and comments."""
-    for found in pattern.finditer(code):
-        index = bisect(quoted, (found.start(), len(code) + 1)) - 1
-        if index < 0 or quoted[index][1] <= found.start() or quoted[index][0] == found.start():
+    position = 0
+    while found := pattern.search(code, position):
+        start = found.start()
+        index = bisect(quoted, (start, len(code) + 1)) - 1
+        if index < 0 or quoted[index][1] <= start or quoted[index][0] == start:
             yield found
+            position = max(found.end(), start + 1)
+        else:
+            position = quoted[index][1]
 
 
 def _in_awk(code: str) -> Iterator[tuple[str, None]]:
@@ -80,6 +94,8 @@ def _in_awk(code: str) -> Iterator[tuple[str, None]]:
         yield ansi_c(_text(found)), None
     if _TO_SHELL.search(code):
         yield printed_by(code), None
+    for found in _PRINTS_TO.finditer(code):
+        yield ": > " + quote(ansi_c(_text(found))), None
     for name, text in _SET.findall(code):
         if re.search(rf"system\s?\(\s?{name}\b", code):
             yield ansi_c(text), None

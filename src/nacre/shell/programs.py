@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
 from nacre.shell.command import Command
 from nacre.shell.runner import Follows, Runner
@@ -22,6 +23,8 @@ _GIT_COMMANDS = frozenset(
 _TAR = re.compile(
     r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL
 )
+_ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\.shell|\.system)\s*([^\n]+)")
+_SED_WRITES = re.compile(r"(?:^|[;{}\n/0-9$])\s*[wW]\s+([^\n;}]+)")
 _SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
 _SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
 _SED_REPLACES = re.compile(r"s([^\\\n])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", re.DOTALL)
@@ -92,6 +95,8 @@ def _sed(runner: Runner, command: Command, state: State) -> str:
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
             runner.read(command, found[1] or lines, state.fork())
+        for found in _SED_WRITES.finditer(text):
+            runner.read(command, ": > " + quote(found[1].strip()), state.fork())
         for found in _SED_REPLACES.finditer(text):
             runner.read(command, found[3] or lines, state.fork())
         if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
@@ -126,6 +131,14 @@ def _yes(runner: Runner, command: Command, state: State) -> str:
     return " ".join(command.args or ("y",)) + "\n"
 
 
+def _client(runner: Runner, command: Command, state: State) -> str:
+    """A client of a database that has a way to run commands."""
+    for text in (*command.args, command.stdin or ""):
+        for found in _ESCAPES.finditer(text):
+            runner.read(command, found[1], state.fork())
+    return UNKNOWN
+
+
 def _option(*names: str) -> Follows:
     """A program that runs the value of one of these options."""
 
@@ -157,6 +170,7 @@ FOLLOWERS: dict[str, Follows] = {
     "bsdtar": _tar,
     "sed": _sed,
     "gsed": _sed,
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _client),
     "sort": _option("--compress-program"),
     "rsync": _option("-e", "--rsh", "--rsync-path"),
     "man": _option("-P", "--pager"),

@@ -42,6 +42,8 @@ class Runner:
         """The span to report for text that does not stand in the script as it is read."""
         self._here = (0, 0)
         self._aliases: list[str] = []
+        self._sinks: dict[str, Block] = {}
+        """The commands of `>(…)`, until what they read has been written."""
         self._spent = 0
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
@@ -54,13 +56,22 @@ class Runner:
 
     def substitute(self, part: Substitution, state: State) -> str:
         self.wonder("$(…)")
-        inner = state.fork()
-        printed = self.block(part.body, inner, None)
+        path = f"/dev/fd/{63 + len(state.written)}"
+        if part.kind == ">":
+            state.written[path] = ""
+            self._sinks[path] = part.body
+            return path
+        printed = self.block(part.body, state.fork(), None)
         if part.kind == "$":
             return printed.rstrip("\n")
-        path = f"/dev/fd/{63 + len(state.written)}"
         state.written[path] = printed
         return path
+
+    def drain(self, state: State) -> None:
+        """What was written into `>(…)` is read by the commands in it."""
+        while self._sinks:
+            path, body = self._sinks.popitem()
+            self.block(body, state.fork(), state.written.get(path) or None)
 
     def reread(self, text: str, state: State) -> str:
         """Expanded once more, as between double quotes."""
@@ -163,6 +174,7 @@ class Runner:
         self._here = (node.start, node.end)
         argv = self._words(node, expander)
         printed = self._prepared(node, argv, expander, state, stdin)
+        self.drain(state)
         seen = [argv]
         while expander.choice + 1 < min(expander.choices, MOST):
             expander.choice += 1

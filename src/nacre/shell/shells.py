@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from nacre.shell.command import Command
 from nacre.shell.options import Shape
@@ -20,6 +21,7 @@ _INTERPRETERS = {  # program: options whose value is code
     "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
 }  # fmt: skip
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
+_LOCAL_COMMAND = re.compile(r"(?:-o)?(?:ProxyCommand|LocalCommand)[= ](.+)", re.IGNORECASE | re.DOTALL)
 _TMUX_RUNS = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell", "run")
 _VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
 
@@ -73,7 +75,8 @@ def _startup(runner: Runner, command: Command, state: State, flags: str, setting
     """Files and variables that a shell executes before its text, where the script itself made them."""
     files = []
     if "i" in flags:
-        files.append(settings[settings.index("--rcfile") + 1] if "--rcfile" in settings else f"{state.home}/.bashrc")
+        named = [after for word, after in pairwise(settings) if word in ("--rcfile", "--init-file")]
+        files += named or [f"{state.home}/.bashrc"]
         files += [value for value in state.variables.of("ENV") if isinstance(value, str)]
         for name in ("PS0", "PS1"):
             for value in state.variables.of(name):
@@ -126,6 +129,9 @@ def _ssh(runner: Runner, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.fork()
+    for word in command.args:
+        if found := _LOCAL_COMMAND.match(word):
+            runner.read(command, found[1], state.fork())
     inner.cwd = inner.home
     if text:
         runner.read(command, text, inner, stdin=command.stdin)
@@ -162,7 +168,9 @@ def _runuser(runner: Runner, command: Command, state: State) -> str:
 
 def _script(runner: Runner, command: Command, state: State) -> str:
     text = _anywhere(command, "-c", "--command")
-    return UNKNOWN if text is None else runner.read(command, text, state.fork())
+    if text is not None:
+        return runner.read(command, text, state.fork())
+    return runner.follow(command, tuple(command.operands("-I", "-O", "-B", "-T", "-E", "-o")[1:]), state.fork())
 
 
 def _at(runner: Runner, command: Command, state: State) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.shell.expand import Expander
+from nacre.shell.expand import MOST_FIELDS, Expander
 from nacre.shell.state import KEYED, Value
 from nacre.shell.syntax import Assignment, Literal, Word
 from nacre.shell.text import UNKNOWN, bounded
@@ -22,7 +22,7 @@ def assigned_value(assignment: Assignment, expander: Expander) -> Value:
     found: list[str] = []
     for word in assignment.elements:
         found += _element(word, expander, arithmetic=assignment.name not in expander.state.maps)
-    return tuple(found)
+    return tuple(found[:MOST_FIELDS])
 
 
 def _element(word: Word, expander: Expander, *, arithmetic: bool) -> list[str]:

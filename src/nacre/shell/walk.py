@@ -61,6 +61,8 @@ class Walker(Runner):
         printed = []
         before = state.cwd
         for item in block.items:
+            if self.script.closed:
+                return UNKNOWN
             if item.operator == ";":
                 state.settled = state.settled and (state.strict or state.cwd == before)
                 before = state.cwd
@@ -97,6 +99,7 @@ class Walker(Runner):
             command.redirects = opened
             self.emit(command)
             printed = kept(command, printed, state)
+            self.drain(state)
         return printed
 
     def _compound(self, node: Node, state: State, stdin: str | None) -> str:

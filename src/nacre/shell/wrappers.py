@@ -228,7 +228,7 @@ def _find(runner: Runner, command: Command, state: State) -> str:
         index += 1
     if filtered or not all(plain(start) for start in starts):
         return SOME
-    return "\n".join(starts)
+    return "\n".join(f"{start.rstrip('/')}/{STAR}" for start in starts)
 
 
 def _flock(runner: Runner, command: Command, state: State) -> str:

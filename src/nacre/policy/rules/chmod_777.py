@@ -11,6 +11,7 @@ import re
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.shell.command import Command
+from nacre.shell.text import STAR
 from nacre.verdict import Decision
 
 _OPENS = re.compile(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
@@ -18,7 +19,8 @@ _OPENS = re.compile(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    if not command.has("-R", "--recursive") or command.has("--reference"):
+    spread = command.parent is not None and command.parent.name in ("find", "xargs") and command.argv[-1].endswith(STAR)
+    if not (spread or command.has("-R", "--recursive")) or command.has("--reference"):
         return None
     mode = "".join(command.operands()[:1])
     return Hit() if any(map(_OPENS.fullmatch, mode.split(","))) else None
@@ -33,6 +35,8 @@ RULE = Rule(
     finds=finds,
     hits=(
         "chmod -R 777 .",
+        "find . -type d -exec chmod 777 {} +",
+        "find . -print0 | xargs -0 chmod 777",
         "chmod 777 -R dist",
         "chmod --rec 0777 build",
         "chmod -vR 1777 data",
