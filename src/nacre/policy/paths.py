@@ -47,7 +47,7 @@ _BELOW = frozenset((
 _SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
 """What is in them may go; they may not."""
 _ANY = re.compile(
-    rf"{STAR}+|\.{STAR}+|{QUESTION}+{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
+    rf"[{STAR}{QUESTION}]*{STAR}[{STAR}{QUESTION}]*|\.{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
     rf"{BRACKET}[!^]\.\]{STAR}"
 )
 _KEPT = re.compile(

@@ -19,7 +19,7 @@ from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, glob
 _SPACES = " \t\n"
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OFFSET = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?$")
+_OFFSET = re.compile(r"\s*(-?\d*)\s*(?::\s*(-?\d+)\s*)?$")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )

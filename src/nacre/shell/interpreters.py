@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from nacre.shell.escapes import ansi_c
+from nacre.shell.text import DECODED, DOWNLOADED
 
 _STRING = r"""(?:[rbfuRBFU]{0,2}(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`))"""
 _SHELL_CALLS = re.compile(
@@ -50,6 +51,13 @@ _OPENS = re.compile(
     + r"\s?,\s?(?:['\"][wa+]|(?!['\"]r)\S)"
 )
 _PRINTS_TO = re.compile(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
+_EXECUTES = re.compile(r"\b(?:exec|eval|os\.system|popen|check_output|subprocess\.\w+|child_process)\b")
+_FETCHES = re.compile(
+    r"(?:exec|eval|system|run|call)\s?\([^\n;]{0,80}(?:urlopen|requests\.get|httpx\.get|urlretrieve)\s?\("
+)
+_DECODES = re.compile(
+    r"(?:exec|eval|system|run|call)\s?\([^\n;]{0,80}(?:b64decode|b32decode|a85decode|fromhex|decompress)\s?\("
+)
 _DEEPEST = 3
 
 
@@ -103,6 +111,13 @@ def _in_awk(code: str) -> Iterator[tuple[str, None]]:
 
 def _text(found: re.Match[str]) -> str:
     return next((group for group in found.groups() if group is not None), "")
+
+
+def origin_of(code: str) -> str:
+    """The mark of text that it fetches or decodes and then executes; "" if it does neither."""
+    if not _EXECUTES.search(code):
+        return ""
+    return DOWNLOADED if _FETCHES.search(code) else DECODED if _DECODES.search(code) else ""
 
 
 def takes_arguments(code: str) -> bool:

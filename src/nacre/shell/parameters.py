@@ -37,7 +37,7 @@ def capital(text: str) -> str:
 
 
 def sliced(value: Value, found: re.Match[str]) -> Value:
-    start = int(found[1])
+    start = int(found[1] or 0)
     length = None if found[2] is None else int(found[2])
     rest = value[start:]
     if length is None:

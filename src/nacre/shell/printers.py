@@ -16,13 +16,15 @@ _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
+_ZERO = re.compile(r"\\0([0-7]{1,3})")
+"""How `echo -e` writes an octal number."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
 _SAME = frozenset(
     "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column "
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
     "zstdcat lz4".split()
 )
-_SOMETHING = frozenset("mktemp date whoami hostname uname nproc seq wc id tty arch logname".split())
+_SOMETHING = frozenset("date whoami hostname uname nproc seq wc id tty arch logname".split())
 
 
 def _echo(runner: Runner, command: Command, state: State) -> str:
@@ -30,8 +32,8 @@ def _echo(runner: Runner, command: Command, state: State) -> str:
     escapes = False
     while words and re.fullmatch(r"-[neE]+", words[0]):
         escapes = "e" in words.pop(0)
-    text = source(" ".join(words))
-    return (ansi_c(text) if escapes else text) + "\n"
+    text = " ".join(words)
+    return (ansi_c(_ZERO.sub(r"\\\1", text)) if escapes else text) + "\n"
 
 
 def _printf(runner: Runner, command: Command, state: State) -> str:
@@ -90,9 +92,9 @@ def _tee(runner: Runner, command: Command, state: State) -> str:
 
 
 def _same(runner: Runner, command: Command, state: State) -> str:
-    """A filter: taken to let its input pass."""
+    """A filter: taken to let its input pass; of all files, not all."""
     if command.stdin is not None:
-        return command.stdin
+        return command.stdin.replace(STAR, SOME)
     texts = [state.written[path] for name in command.operands() if (path := state.path(name)) in state.written]
     return "".join(texts) or UNKNOWN
 
@@ -211,7 +213,15 @@ def _printenv(runner: Runner, command: Command, state: State) -> str:
 
 
 def _ls(runner: Runner, command: Command, state: State) -> str:
-    return SOME if command.operands() else STAR
+    operands = command.operands()
+    if operands and command.has("-d", "--directory"):
+        return "\n".join(operands)
+    return SOME if operands else STAR
+
+
+def _mktemp(runner: Runner, command: Command, state: State) -> str:
+    named = command.operands("-p", "--suffix", "--tmpdir")
+    return named[0] if named and "/" in named[0] else "/tmp/tmp.XXXXXXXXXX"
 
 
 def _which(runner: Runner, command: Command, state: State) -> str:
@@ -274,6 +284,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("aws", "gsutil", "gcloud", "gh"), _remote),
     "scp": _scp,
     "ls": _ls,
+    "mktemp": _mktemp,
     "echo": _echo,
     "printf": _printf,
     "cat": _cat,

@@ -50,6 +50,8 @@ def _git(runner: Runner, command: Command, state: State) -> str:
     for path, text in list(state.written.items()):
         if "/.git/hooks/" in path:
             runner.read(command, text, state.fork())
+    if "rev-parse" in args and "--git-dir" in args:
+        return ".git"
     if "rev-parse" in args and "--show-toplevel" in args:
         return state.cwd
     return SOME if "rev-parse" in args else UNKNOWN

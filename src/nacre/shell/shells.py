@@ -191,9 +191,9 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         code = command.stdin if from_input else state.written.get(state.path(rest[0]))
     if code is None:
         return UNKNOWN
-    from nacre.shell.interpreters import commands_in, printed_by, takes_arguments, takes_input  # slow to load
+    from nacre.shell.interpreters import commands_in, origin_of, printed_by, takes_arguments, takes_input  # slow
 
-    command.script = code
+    command.script = origin_of(code) + code
     for text, words in commands_in(code, command.name):
         if words is not None:
             runner.follow(command, words, state.fork())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.shell.syntax import Block, Function, Group, If, Loop, Node, Pipeline, Simple, Word
+from nacre.shell.syntax import Block, Function, Group, If, Loop, Node, Pipeline, Simple, Substitution, Word
 
 
 class Spawns:
@@ -46,6 +46,10 @@ def _calls(body: Node) -> Iterator[tuple[str, bool]]:
                 first = node.words[0] if node.words else None
                 if isinstance(first, Word) and (name := first.bare()) is not None:
                     yield name, apart
+                for word in node.words:
+                    for part in word.parts if isinstance(word, Word) and word.fixed is None else ():
+                        if isinstance(part, Substitution):
+                            waiting += _items(part.body, apart)
             case Pipeline():
                 waiting += [(stage, True) for stage in node.stages]
             case Group():

@@ -72,7 +72,7 @@ def _read(command: Command) -> Git | None:
     alias = config.get("alias." + sub.lower(), "")
     if alias and not alias.startswith("!"):
         sub, *rest = [*_split(alias), *rest]
-    if rest[:1] in (["--help"], ["-h"]):
+    if "--help" in rest or rest[:1] == ["-h"]:
         return None
     return Git(sub, tuple(rest), sort(rest, *_TAKES.get(sub, ("", ""))), cwd, config)
 

@@ -7,6 +7,8 @@ Misses   a selector that everything matches; `kubectl delete crd`; lists made at
 
 from __future__ import annotations
 
+import re
+
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
 from nacre.shell.command import Command
@@ -17,6 +19,11 @@ _LONG = (
     "certificate-authority= client-certificate= client-key= tls-server-name= grace-period= timeout= field-selector= "
     "selector= filename= kustomize= output= all all-namespaces"
 )
+
+
+_NAMESPACES = ("ns", "namespace", "namespaces", "project", "projects")
+_THROWAWAY = re.compile(r"(?:^|-)(?:pr|preview|review|test|tmp|temp|dev|ci|demo|sandbox)(?:-|\d|$)", re.IGNORECASE)
+"""Namespaces that are made to be deleted."""
 
 
 def finds(command: Command, _: Around) -> Hit | None:
@@ -30,6 +37,9 @@ def finds(command: Command, _: Around) -> Hit | None:
         return Hit(words, "would delete objects in every namespace of the cluster")
     if given.on("--all"):
         return Hit(words)
+    kind, *names = [each for word in given.operands[1:] for each in word.split("/", 1)] or [""]
+    if kind.lower() in _NAMESPACES and names and not all(_THROWAWAY.search(name) for name in names):
+        return Hit(words, "would delete the namespace with all that is in it: workloads, secrets, volumes")
     return None
 
 
@@ -48,6 +58,8 @@ RULE = Rule(
         "kubectl delete all --all=true",
         "kubectl --context prod delete all --all --force",
         "oc delete pods --all",
+        "kubectl delete ns production",
+        "kubectl delete namespace/prod --force --grace-period=0",
         "k3s kubectl delete ns --all",
         "sudo bash -c 'kubectl delete namespaces --all'",
     ),
