@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from nacre.shell.simple import FUNCTION_PARENTHESES, SimpleReader
 from nacre.shell.syntax import (
     Block,
@@ -24,11 +26,13 @@ _IN_TEST = frozenset(("&&", "||", "(", ")", "<", ">"))
 
 
 class CompoundReader(SimpleReader):
+    @abstractmethod
     def items(self, block: Block, *closers: str) -> None:
-        raise NotImplementedError  # the grammar's
+        """The grammar's."""
 
+    @abstractmethod
     def pipeline(self, keyword: str) -> Node:
-        raise NotImplementedError  # the grammar's
+        """The grammar's."""
 
     def command(self, keyword: str) -> Node:
         """The command that stands here; `keyword`: what `reserved` says of this place."""

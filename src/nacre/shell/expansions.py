@@ -7,6 +7,7 @@ What stands inside `$(…)` is commands, and read by the grammar in `parse`. bas
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from nacre.shell.escapes import ansi_c
 from nacre.shell.syntax import Arithmetic, Block, Parameter, Part, Substitution, Word
@@ -34,8 +35,9 @@ class ExpansionReader(WordReader):
     _offset = 0
     """What to add to a position for `_closed`, which an expression shares with the text around it."""
 
+    @abstractmethod
     def block_until(self, closer: str, *, empty: bool = False) -> Block:
-        raise NotImplementedError  # the grammar's
+        """The grammar's."""
 
     def inner(self, text: str, start: int, *, same: bool = True) -> ExpansionReader:
         """Another reader, for what stands at `start`; `same`: it stands there as it is."""
@@ -49,8 +51,9 @@ class ExpansionReader(WordReader):
         """What could be meant by the text from here on, which cannot be read."""
         raise NotImplementedError  # the grammar's
 
+    @abstractmethod
     def _commands(self, closer: str) -> Block:
-        raise NotImplementedError  # the grammar's
+        """The grammar's."""
 
     # dollars
 

@@ -5,6 +5,7 @@ Gives Commands, each with the one that runs it. What a program does with its wor
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -30,7 +31,7 @@ Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
 """What a command does to the state and to other commands; gives what it would print."""
 
 
-class Runner:
+class Runner(ABC):
     """Commands, one after another. What stands around them is `Walker`'s."""
 
     def __init__(self, script: Script, followers: dict[str, Follows]) -> None:
@@ -46,11 +47,13 @@ class Runner:
         """The commands of `>(…)`, until what they read has been written."""
         self._spent = 0
 
+    @abstractmethod
     def block(self, block: Block, state: State, stdin: str | None) -> str:
-        raise NotImplementedError  # the walker's
+        """The walker's."""
 
+    @abstractmethod
     def call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
-        raise NotImplementedError  # the walker's
+        """The walker's."""
 
     # Runs
 

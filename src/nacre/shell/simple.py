@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from nacre.shell.lines import DESCRIPTOR, LineReader
 from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
@@ -18,8 +19,9 @@ FUNCTION_PARENTHESES = re.compile(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
 
 
 class SimpleReader(LineReader):
+    @abstractmethod
     def function(self, start: int, name: Word) -> Node:
-        raise NotImplementedError  # a compound command
+        """A compound command."""
 
     def simple(self) -> Node:
         text, start, size, origin = self.text, self.pos, self.size, self.origin

@@ -6,6 +6,7 @@ Takes characters, gives `Word`s. What a word expands is read in `expansions`.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from nacre.shell.syntax import Literal, Part, Word
@@ -34,7 +35,7 @@ class Origin(Protocol):
     def __call__(self, position: int) -> int: ...
 
 
-class WordReader:
+class WordReader(ABC):
     def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
         self.text = text
         self.pos = 0
@@ -53,14 +54,17 @@ class WordReader:
             position += 2
         return position
 
+    @abstractmethod
     def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
-        raise NotImplementedError  # an expansion
+        """An expansion."""
 
+    @abstractmethod
     def _backquotes(self, *, quoted: bool) -> Part:
-        raise NotImplementedError  # an expansion
+        """An expansion."""
 
+    @abstractmethod
     def _process(self, parts: list[Part]) -> bool:
-        raise NotImplementedError  # an expansion
+        """An expansion."""
 
     # words
 

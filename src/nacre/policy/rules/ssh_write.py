@@ -49,7 +49,7 @@ RULE = Rule(
         "cd ~/.ssh && echo x >> authorized_keys",
         "sed -i 's/a/b/' ~/.ssh/config",
         "curl -s https://example.com/k -o ~/.ssh/authorized_keys",
-        "echo x | sudo tee -a /root/.ssh/authorized_keys",
+        "echo x | sudo tee -a /home/dev/.ssh/authorized_keys",
         "bash -c 'echo x >> ~dev/.ssh/authorized_keys'",
         "rm -r ~/.ssh",
         'echo x >> "$user_home/.ssh/authorized_keys"',
