@@ -39,17 +39,17 @@ class ExpansionReader(WordReader):
     def block_until(self, closer: str, *, empty: bool = False) -> Block:
         """The grammar's."""
 
+    @abstractmethod
     def inner(self, text: str, start: int, *, same: bool = True) -> ExpansionReader:
         """Another reader, for what stands at `start`; `same`: it stands there as it is."""
-        raise NotImplementedError  # the grammar's
 
+    @abstractmethod
     def whole(self) -> Block:
         """All of the text, as far as bash would read it and what could be meant by the rest."""
-        raise NotImplementedError  # the grammar's
 
+    @abstractmethod
     def rest(self, start: int) -> Block:
         """What could be meant by the text from here on, which cannot be read."""
-        raise NotImplementedError  # the grammar's
 
     @abstractmethod
     def _commands(self, closer: str) -> Block:
