@@ -38,13 +38,14 @@ def examine(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
     policy: Policy = DEFAULT,
+    plain: bool = True,
 ) -> tuple[Script, Verdict]:
-    """The same, with what the command would run."""
+    """The same, with what the command would run. Without `plain` it is not asked whether it is."""
     place = _directory(cwd)
     home = (env or {}).get("HOME") or os.environ.get("HOME") or "/root"
     try:
         script = read(command, cwd=place, home=home, env=env, stdin=stdin)
-        return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy)
+        return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy, asked=plain)
     except OSError as error:  # a rule's file is loaded when it is first needed
         raise CheckUnavailable(f"The command could not be checked, and was not run: {error}.") from error
 

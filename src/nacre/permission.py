@@ -6,8 +6,7 @@ import asyncio
 import inspect
 from dataclasses import replace
 
-from nacre.checking import check
-from nacre.policy.plain import GIT_ENVIRONMENT
+from nacre.checking import examine
 from nacre.policy.policy import Policy
 from nacre.result import Cancelled, Refused
 from nacre.types import Plan, Request, ToolContext
@@ -21,9 +20,12 @@ async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Pol
     """The plan to go on with, or why not."""
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
-    verdict = check(request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy)
+    strict = policy.otherwise is not Decision.ALLOW
+    _, verdict = examine(request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, plain=strict)
     if verdict.decision is Decision.ALLOW:
-        if policy.otherwise is not Decision.ALLOW and verdict.plain:  # it runs because it is plain: let it be so
+        if strict and verdict.plain:  # it runs because it is plain: let it be so
+            from nacre.policy.plain import GIT_ENVIRONMENT
+
             return replace(plan, env={**plan.env, **GIT_ENVIRONMENT}, reusable=False)
         return plan
     if verdict.decision is Decision.REFUSE:

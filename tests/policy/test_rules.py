@@ -10,7 +10,7 @@ import pytest
 from nacre import Decision, Policy, Verdict
 from nacre.policy.policy import DEFAULT
 from nacre.policy.rule import Rule
-from nacre.policy.rules import LISTED, SCRIPT, load
+from nacre.policy.rules import LISTED, load
 from tests.policy.test_corpus import verdict as by_default
 
 RULES = [load(module) for module in LISTED]
@@ -36,7 +36,7 @@ def test_a_rule_is_listed_under_the_commands_it_looks_at(module: str) -> None:
     rule = load(module)
     assert rule.id == module.replace("_", "-")
     listed = set(LISTED[module])
-    assert listed == {*rule.commands, *([SCRIPT] if rule.in_script else [])}
+    assert listed == set(rule.commands)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.policy.plain import is_plain
 from nacre.policy.policy import DEFAULT, Exemption, Policy
-from nacre.policy.rule import CODE, EVERY, WRITES, Around, Hit, Rule
-from nacre.policy.rules import SCRIPT, every_rule, rules_for
+from nacre.policy.rule import BOMBS, CODE, DEVICES, EVERY, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
+from nacre.policy.rules import every_rule, rules_for
 from nacre.shell import Command, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import could_be, has_glob, plain, shown
@@ -18,17 +17,24 @@ LONGEST_WORDS = 90
 """Characters of the command that a message shows."""
 
 
-def judge(script: Script, around: Around, policy: Policy = DEFAULT) -> Verdict:
+def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
+    """`asked`: whether somebody wants to know if it is plain."""
     findings = list(_findings(script, around, policy))
     findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
-    harmless = not findings and is_plain(script, policy.plain)
+    harmless = asked and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
 
 
+def _is_plain(script: Script, policy: Policy) -> bool:
+    from nacre.policy.plain import is_plain  # another question, and not asked before every command
+
+    return is_plain(script, policy.plain)
+
+
 def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Finding]:
     seen = set()
-    for rule in rules_for(SCRIPT):
+    for rule in _about_script(script, policy):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
             start, end, said = found
             if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
@@ -48,6 +54,23 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
             seen.add((rule.id, command.start, command.end, words))
             if finding := _finding(rule, met, command.start, command.end, words, command.via, policy):
                 yield finding
+
+
+def _about_script(script: Script, policy: Policy) -> Iterator[Rule]:
+    """The rules about a text as a whole that have something to look for in this one."""
+    keys = {command.name for command in script.commands}
+    if policy.decisions:
+        keys.add(SCRIPT)  # there are only optional ones
+    if not script.text.isascii():
+        keys.add(ODD)
+    if script.closed:
+        keys.add(UNREAD)
+    if script.bombs or script.broken:
+        keys.add(BOMBS)
+    if DEVICES in script.text:
+        keys.add(DEVICES)
+    rules = {rule.id: rule for key in keys for rule in rules_for(key) if rule.in_script is not None}
+    yield from rules.values()
 
 
 def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:

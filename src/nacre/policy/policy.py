@@ -20,6 +20,8 @@ class Exemption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
+    """Which rules, at which decision."""
+
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     """Rules at another decision than their own; ALLOW switches one off. The floor cannot be lowered."""
     own: tuple[Rule, ...] = ()

@@ -18,6 +18,18 @@ CODE = "code"
 """In `Rule.commands`: every command that executes a text (`Command.script`) or is one itself (`$(…)`)."""
 
 
+SCRIPT = "script"
+"""In `Rule.commands`, of rules about a text as a whole: every text."""
+ODD = "odd"
+"""… texts with other characters than ASCII."""
+UNREAD = "unread"
+"""… texts that could not be read to their end."""
+BOMBS = "bombs"
+"""… texts with functions that start themselves, or with syntax that bash would stumble over."""
+DEVICES = "/dev/"
+"""… texts that name a device."""
+
+
 class Around:
     """What a rule may know of the world besides the command."""
 
@@ -53,6 +65,8 @@ FindsInScript: TypeAlias = Callable[[Script, Around], "tuple[int, int, Hit] | No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
+    """What is stopped, and why."""
+
     id: str
     decision: Decision
     reason: str

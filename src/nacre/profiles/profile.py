@@ -10,6 +10,8 @@ from nacre.types import MIB, Leftovers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
+    """The limits and the policy of one flavour of the tool."""
+
     name: str
     timeout: float = 120.0
     """Seconds, for `mode="default"`."""

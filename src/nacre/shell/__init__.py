@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nacre.shell import builtins, printers, programs, shells, wrappers
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import runs_code
+from nacre.shell.followers import FOLLOWERS
 from nacre.shell.parse import parse
 from nacre.shell.state import State, Value, Variables
 from nacre.shell.text import clean
@@ -15,13 +15,6 @@ from nacre.shell.words import TooDeep
 
 __all__ = ["Command", "Opened", "Script", "read"]
 
-_FOLLOWERS = {
-    **printers.FOLLOWERS,
-    **programs.FOLLOWERS,
-    **wrappers.FOLLOWERS,
-    **shells.FOLLOWERS,
-    **builtins.FOLLOWERS,
-}
 _ASSUMED: dict[str, list[Value]] = {
     "PATH": ["/usr/local/bin:/usr/bin:/bin"],
     "SHELL": ["/bin/bash"],
@@ -37,7 +30,7 @@ def read(text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None
     variables.own.update(_ASSUMED)
     variables["HOME"] = [home]
     variables["HISTFILE"] = [f"{home}/.bash_history"]
-    walker = Walker(script, _FOLLOWERS)
+    walker = Walker(script, FOLLOWERS)
     state = State(cwd, home, variables)
     state.arguments = []  # nobody gives a command line any
     try:

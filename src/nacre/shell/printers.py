@@ -20,11 +20,11 @@ _ZERO = re.compile(r"\\0([0-7]{1,3})")
 """How `echo -e` writes an octal number."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
 _SAME = frozenset(
-    "head tail sed gsed grep egrep fgrep rg sort uniq tac nl cut awk-free fold fmt expand unexpand column "
+    "head tail grep egrep fgrep uniq tac nl cut fold fmt expand unexpand column "
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
     "zstdcat lz4".split()
 )
-_SOMETHING = frozenset("date whoami hostname uname nproc seq wc id tty arch logname".split())
+_SOMETHING = frozenset("date whoami hostname uname nproc seq wc id tty logname".split())
 
 
 def _echo(runner: Runner, command: Command, state: State) -> str:

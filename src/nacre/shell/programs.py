@@ -176,7 +176,6 @@ FOLLOWERS: dict[str, Follows] = {
     "sort": _option("--compress-program"),
     "rsync": _option("-e", "--rsh", "--rsync-path"),
     "man": _option("-P", "--pager"),
-    "scp": _option("-S"),
     "sftp": _option("-S"),
     "zip": _option("-TT", "--unzip-command"),
     "split": _option("--filter"),

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
+from nacre.shell.followers import Followers
 from nacre.shell.parse import expansion, parse
 from nacre.shell.state import MOST, Alias, State
 from nacre.shell.syntax import Assignment, Block, Function, Node, Redirect, Simple, Substitution, Word
@@ -34,7 +35,7 @@ Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
 class Runner(ABC):
     """Commands, one after another. What stands around them is `Walker`'s."""
 
-    def __init__(self, script: Script, followers: dict[str, Follows]) -> None:
+    def __init__(self, script: Script, followers: Followers) -> None:
         self.script = script
         self.followers = followers
         self.depth = 0

@@ -11,7 +11,8 @@ import re
 
 from nacre.shell.command import Opened, Script
 from nacre.shell.expand import Expander
-from nacre.shell.runner import DEEPEST, Follows, Runner, kept
+from nacre.shell.followers import Followers
+from nacre.shell.runner import DEEPEST, Runner, kept
 from nacre.shell.spawns import Spawns
 from nacre.shell.state import MOST, State, Value
 from nacre.shell.syntax import (
@@ -39,7 +40,7 @@ _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
 class Walker(Runner):
-    def __init__(self, script: Script, followers: dict[str, Follows]) -> None:
+    def __init__(self, script: Script, followers: Followers) -> None:
         super().__init__(script, followers)
         self._calls: list[Function] = []
         self._called: set[int] = set()

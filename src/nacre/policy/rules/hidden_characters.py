@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import ODD, Around, Hit, Rule
 from nacre.shell import Script
 from nacre.verdict import Decision
 
@@ -56,7 +56,7 @@ RULE = Rule(
     decision=Decision.ASK,
     reason="hides what the text says",
     instead="write it without that character, or by its escape as in `$'\\u200b'`",
-    commands=("script",),
+    commands=(ODD,),
     in_script=in_script,
     hits=(
         'echo "a\u200bb"',

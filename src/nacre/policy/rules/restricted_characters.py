@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import SCRIPT, Around, Hit, Rule
 from nacre.shell.command import Script
 from nacre.verdict import Decision
 
@@ -32,6 +32,7 @@ RULE = Rule(
     reason="is a character that this policy does not let into a command",
     instead="run one command at a time, with plain words and $VAR only",
     optional=True,
+    commands=(SCRIPT,),
     in_script=in_script,
     hits=("ls; pwd", "sleep 1 & ls", "echo `date`", "echo $(date)", "echo {a,b}", "echo ${x:-y}", "a && b"),
     passes=("ls -la", "echo $HOME", "echo ${HOME}/x", "ls | wc -l", "echo 'a b' > out"),

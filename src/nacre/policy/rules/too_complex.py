@@ -7,7 +7,7 @@ Misses   nothing: this is where the checker says that it stopped.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import UNREAD, Around, Hit, Rule
 from nacre.shell import Script
 from nacre.verdict import Decision
 
@@ -27,7 +27,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="cannot be checked",
     instead="write it to a file, in simpler steps",
-    commands=("script",),
+    commands=(UNREAD,),
     in_script=in_script,
     hits=(
         "sudo " * 12 + "ls",

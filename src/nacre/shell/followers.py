@@ -1,0 +1,67 @@
+"""Which module knows what a program does. It is loaded when the program is met: most commands are met never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.shell.runner import Follows
+
+LISTED = {
+    "printers": (
+        "GET aria2c aws base32 base64 basename basenc bunzip2 bzcat bzip2 cat column cp curl curlie cut date "
+        "dirname dos2unix echo egrep envsubst expand fetch fgrep fmt fold ftp gbase64 gcloud gh gpg grep gsutil "
+        "gunzip gzip head hostname http https iconv id install jq links ln logname ls lynx lz4 mktemp mv nc ncat "
+        "netcat nl nproc openssl printenv printf pv readlink realpath rev scp seq socat sponge strings tac tail "
+        "tee telnet tr tty type uname uncompress unexpand uniq unxz unzstd uudecode w3m wc wget wget2 which "
+        "whoami xh xxd xz xzcat yq zcat zstd zstdcat"
+    ),
+    "programs": (
+        "bsdtar dd ed ex gdb git gmake gsed gtar make man mariadb mysql nvim psql rg rsync sed sftp sort split "
+        "sqlite3 tar vi vim yes zip"
+    ),
+    "wrappers": (
+        "arch asdf builtin bundle bunx busybox caffeinate catchsegv chpst chronic chroot chrt command conda "
+        "cpulimit cross-env daemonize dbus-run-session direnv doas dotenv dumb-init eatmydata entr env exec "
+        "fakeroot find firejail flock genv gfind gosu gtimeout gxargs hatch hyperfine i386 ionice linux32 linux64 "
+        "ltrace mamba mise newgrp nice nix-shell nohup npm npx nsenter numactl parallel pdm perf pipenv pkexec "
+        "pnpm pnpx poetry prlimit proot proxychains proxychains4 pyenv rbenv rlwrap rye setarch setpriv setsid "
+        "setuidgid sshpass start-stop-daemon stdbuf strace su-exec sudo systemd-inhibit systemd-run taskset time "
+        "timeout tini torsocks toybox trickle ts-node unbuffer unshare uv valgrind watch watchexec xargs xvfb-run "
+        "yarn"
+    ),
+    "shells": (
+        ". Rscript ash at awk bash batch bun csh dash deno eval expect fish gawk groovy julia ksh lua mawk mksh "
+        "mosh nawk node nodejs osascript pdksh perl php pwsh pypy pypy3 python python2 python3 python3.10 "
+        "python3.11 python3.12 python3.13 python3.14 python3.15 python3.16 python3.17 python3.18 python3.19 "
+        "python3.6 python3.7 python3.8 python3.9 rbash ruby runuser screen script sg sh source ssh su tclsh tcsh "
+        "tmux trap yash zsh"
+    ),
+    "builtins": (
+        ": [ alias break cd chdir compgen continue declare exit export false getopts jobs let local mapfile popd "
+        "pushd pwd read readarray readonly return set shift shopt test true typeset umask unalias unset wait"
+    ),
+}
+_MODULES = {name: module for module, names in LISTED.items() for name in names.split()}
+
+
+class Followers:
+    """The follower of a program, by its name."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Follows] = {}
+
+    def get(self, name: str) -> Follows | None:
+        if name not in _MODULES:
+            return None
+        if name not in self._loaded:
+            self._loaded.update(import_module(f"nacre.shell.{_MODULES[name]}").FOLLOWERS)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+
+FOLLOWERS = Followers()
