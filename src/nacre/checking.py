@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 
-from nacre.errors import CheckUnavailable
+from nacre.errors import CheckUnavailable, InvalidRequest
 from nacre.policy.check import judge
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import Around
@@ -39,15 +39,39 @@ def examine(
     stdin: str | None = None,
     policy: Policy = DEFAULT,
     plain: bool = True,
+    inherited: Mapping[str, str] | None = None,
 ) -> tuple[Script, Verdict]:
-    """The same, with what the command would run. Without `plain` it is not asked whether it is."""
+    """The same, with what the command would run. Without `plain` it is not asked whether it is; values of the
+    `inherited` environment are known words."""
+    _validate(command, env, stdin)
     place = _directory(cwd)
     home = (env or {}).get("HOME") or os.environ.get("HOME") or "/root"
     try:
-        script = read(command, cwd=place, home=home, env=env, stdin=stdin)
+        script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
         return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy, asked=plain)
     except OSError as error:  # a rule's file is loaded when it is first needed
         raise CheckUnavailable(f"The command could not be checked, and was not run: {error}.") from error
+
+
+def _validate(command: object, env: Mapping[str, str] | None, stdin: object) -> None:
+    if not isinstance(command, str):
+        kind = type(command).__name__
+        raise InvalidRequest(
+            "bad_command", f"The command is a {kind}, not a string.", field="command", hint="Pass shell text."
+        )
+    if "\0" in command:
+        raise InvalidRequest(
+            "nul_byte", "`command` holds a NUL byte, which no shell can take.", field="command", hint="Remove it."
+        )
+    if stdin is not None and not isinstance(stdin, str):
+        raise InvalidRequest(
+            "bad_stdin", f"`stdin` is {type(stdin).__name__}, not a string.", field="stdin", hint="Decode it."
+        )
+    for name, value in (env or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise InvalidRequest(
+                "bad_env", f"The variable {name!r} is not a string.", field="env", hint="Give it as text."
+            )
 
 
 def _directory(cwd: str | os.PathLike[str] | None) -> str:

@@ -6,6 +6,7 @@ NacreError
 │   └── AccessUnavailable an access mode that cannot be enforced here
 ├── CommandFailed     `Result.check()` on a command that did not succeed
 ├── KeeperFailed      the keeper could not be started
+├── InvalidPolicy     a policy or a rule of the caller's that cannot be meant
 ├── CheckUnavailable  the checker could not be loaded
 └── UnsupportedPlatform
 """
@@ -67,6 +68,10 @@ class CommandFailed(NacreError):
 
 class KeeperFailed(NacreError):
     """The keeper process could not be started; the message says why and what to try."""
+
+
+class InvalidPolicy(NacreError):
+    """A policy names what does not exist, or a rule of its own does not do what its examples say."""
 
 
 class CheckUnavailable(NacreError):

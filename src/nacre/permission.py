@@ -12,8 +12,8 @@ from nacre.result import Cancelled, Refused
 from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Decision, Verdict
 
-_NOBODY = "This needs a person's word, and nobody was asked: pass ToolContext(approve=…), or `nacre run --yes`."
-_DENIED = "A person was asked, and said no."
+_NOBODY = "It needs a person's word, and nobody was asked: pass ToolContext(approve=…), or `nacre run --yes`"
+_DENIED = "A person was asked, and said no"
 
 
 async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Policy) -> Plan | Refused | Cancelled:
@@ -21,7 +21,9 @@ async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Pol
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.otherwise is not Decision.ALLOW
-    _, verdict = examine(request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, plain=strict)
+    _, verdict = examine(
+        request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, plain=strict, inherited=plan.env
+    )
     if verdict.decision is Decision.ALLOW:
         if strict and verdict.plain:  # it runs because it is plain: let it be so
             from nacre.policy.plain import GIT_ENVIRONMENT

@@ -171,3 +171,10 @@ async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: P
     assert not (tmp_path / "ran").exists()
     await nacre.run("git status", cwd=tmp_path)
     assert (tmp_path / "ran").exists(), "the monitor works, or the test shows nothing"
+
+
+async def test_what_a_session_has_exported_is_known_to_the_check(tmp_path: Path) -> None:
+    session = Session(ctx=ToolContext(working_dir=tmp_path))
+    await session.run("export D=/")
+    result = await session.run('true || rm -rf "$D"')
+    assert isinstance(result.outcome, Refused)

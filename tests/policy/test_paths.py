@@ -24,7 +24,7 @@ def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[Ki
     [
         ("/ // /. /.. /tmp/.. /* /*/ /{*,.*} ../../.. $HOME/../..", Kind.ROOT),
         ("~ ~/ $HOME ~/* ~/.* ~/.??* ~/.[!.]* ~/./ .. ../* /home/alice /home/dev/project/..", Kind.HOME),
-        ("/etc /etc/ /etc/* //usr// /usr/* /tmp/../var /home /home/* /usr/lib /u* /usr/lib* /tmp", Kind.SYSTEM),
+        ("/etc /etc/ /etc/* //usr// /usr/* /tmp/../var /usr/lib /u* /usr/lib* /tmp", Kind.SYSTEM),
         (". ./ * .* ./* */ */* .??* *.* $PWD $PWD/* ~/project src/.. ./src/../*", Kind.HERE),
         (".git .git/ ./.git $PWD/.git src/../.git .git/* .git/objects /srv/app/.git", Kind.HISTORY),
         ("/mnt/c /Volumes/disk /media/dev/stick", Kind.MOUNT),

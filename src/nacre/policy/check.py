@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.policy.policy import DEFAULT, Exemption, Policy
+from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import BOMBS, CODE, DEVICES, EVERY, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
 from nacre.policy.rules import every_rule, rules_for
 from nacre.shell import Command, Script
-from nacre.shell.state import absolute
 from nacre.shell.text import could_be, has_glob, plain, shown
 from nacre.verdict import Decision, Finding, Verdict
 
+LONGEST = 300
+"""Characters of a message; `LONGEST_WORDS`: of the command that it shows."""
 LONGEST_WORDS = 90
-"""Characters of the command that a message shows."""
+_AROUND_WORDS = len("`` . Instead: ")
 
 
 def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
@@ -37,6 +38,8 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
     for rule in _about_script(script, policy):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
             start, end, said = found
+            if _exempted(rule, said, None, policy):
+                continue
             if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
                 yield finding
     everywhere = rules_for(EVERY)
@@ -45,7 +48,7 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
             continue
         for rule in _about(command, everywhere, policy):
             met = None if rule.finds is None else rule.finds(command, around)
-            if met is None or (not rule.floor and _exempted(rule, command, around, policy)):
+            if met is None or _exempted(rule, met, command, policy):
                 continue
             # by its words too: one place in a loop is several commands, and not all of them may be exempted
             words = met.words or _words(command)
@@ -89,22 +92,23 @@ def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tu
 def _finding(
     rule: Rule, hit: Hit, start: int, end: int, words: str, via: tuple[str, ...], policy: Policy
 ) -> Finding | None:
-    decision = Decision.ALLOW if rule.optional else rule.decision
-    if not rule.floor:
-        decision = policy.decisions.get(rule.id, policy.decisions.get("*", decision))
+    decision = Decision.ALLOW if rule.optional else policy.decisions.get("*", rule.decision)
+    decision = rule.decision if rule.floor or hit.floor else policy.decisions.get(rule.id, decision)
     if decision is Decision.ALLOW:
         return None
-    words = hit.words or words
-    if len(words) > LONGEST_WORDS:
-        words = words[: LONGEST_WORDS - 1] + "…"
+    reason, instead = hit.reason or rule.reason, hit.instead or rule.instead
+    room = max(20, min(LONGEST_WORDS, LONGEST - len(reason) - len(instead) - _AROUND_WORDS))
+    words = " ".join((hit.words or words).split())
+    if len(words) > room:
+        words = words[: room - 1] + "…"
     return Finding(
         rule=rule.id,
         decision=decision,
         start=start,
         end=end,
-        words=" ".join(words.split()),
-        reason=hit.reason or rule.reason,
-        instead=hit.instead or rule.instead,
+        words=words,
+        reason=reason,
+        instead=instead,
         via=via,
     )
 
@@ -114,33 +118,17 @@ def _words(command: Command) -> str:
     return " ".join((command.words, *opened)).strip()
 
 
-def _exempted(rule: Rule, command: Command, around: Around, policy: Policy) -> bool:
-    """Whether the rule is silent once the exempted places are left out of the command."""
-    places = [exemption for exemption in policy.exemptions if exemption.rule == rule.id]
-    if not places or rule.finds is None:
+def _exempted(rule: Rule, hit: Hit, command: Command | None, policy: Policy) -> bool:
+    """Whether all the places that a hit is about are exempted."""
+    places = [exemption.path for exemption in policy.exemptions if exemption.rule == rule.id]
+    if not places or rule.floor or hit.floor:
         return False
-    if any(exemption.path == "**" for exemption in places):
+    if "**" in places:
         return True
-    rest = Command(
-        tuple(w for i, w in enumerate(command.argv) if i == 0 or not _covers(places, w, command)),
-        command.start,
-        command.end,
-        cwd=command.cwd,
-        home=command.home,
-    )
-    rest.redirects = tuple(each for each in command.redirects if not _covers(places, each.target, command))
-    rest.stdin, rest.script, rest.assigned, rest.parent = (
-        command.stdin,
-        command.script,
-        command.assigned,
-        command.parent,
-    )
-    return rule.finds(rest, around) is None
-
-
-def _covers(places: list[Exemption], word: str, command: Command) -> bool:
-    path = absolute(word.rpartition("=")[2], command.cwd)
-    return plain(word) and any(re.fullmatch(_regex(place.path), path) for place in places)
+    if command is None:
+        return False
+    paths = hit.paths or (getattr(command.memo.get("git"), "cwd", command.cwd),)
+    return all(plain(path) and any(re.fullmatch(_regex(place), path) for place in places) for path in paths)
 
 
 def _regex(path: str) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
-from nacre.errors import NacreError
+from nacre.errors import InvalidPolicy
+from nacre.policy.check import LONGEST
 from nacre.policy.rule import Around, Finds, Hit, Rule
 from nacre.shell import Command, read
 from nacre.shell.text import shown
 from nacre.verdict import Decision
 
 
-class InvalidRule(NacreError):
+class InvalidRule(InvalidPolicy):
     """A rule of the caller's does not do what its examples say."""
 
 
@@ -35,16 +35,19 @@ def rule(
     if sum((bool(prefix), bool(words), predicate is not None)) != 1:
         raise InvalidRule(f"rule {id!r} needs one of prefix=, words= and predicate=")
     first = tuple(prefix.split() if isinstance(prefix, str) else prefix)
+    first = (first[0].rsplit("/", 1)[-1], *first[1:]) if first else ()
     made = Rule(
         id=id,
         decision=decision,
         reason=reason,
         instead=instead,
         commands=first[:1],
-        finds=_finds(first, words, predicate),
+        finds=_finds(id, first, words, predicate),
         hits=tuple(hits),
         passes=tuple(passes),
     )
+    if len(reason) + len(instead) > LONGEST - 60:
+        raise InvalidRule(f"the reason of rule {id!r} and what to do instead are too long for a message")
     if not hits:
         raise InvalidRule(f"rule {id!r} needs an example in hits= that it stops")
     for example in hits:
@@ -56,19 +59,36 @@ def rule(
     return made
 
 
-def _finds(prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:
-    glob = re.compile(re.escape(words).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL) if words else None
-
+def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:
     def finds(command: Command, around: Around) -> Hit | None:
-        if glob is not None:
-            found = glob.fullmatch(" ".join(shown(word) for word in (command.name, *command.args))) is not None
+        if words:
+            found = _fits(words, " ".join(shown(word) for word in (command.name, *command.args)))
         elif predicate is not None:
-            found = predicate(command)
+            try:
+                found = predicate(command)
+            except Exception as error:
+                raise InvalidRule(f"the predicate of rule {id!r} failed: {error!r}") from error
         else:
             found = (command.name, *command.args[: len(prefix) - 1]) == prefix
         return Hit() if found else None
 
     return finds
+
+
+def _fits(glob: str, text: str) -> bool:
+    """`*` is anything. Each piece where it is first found: no pattern takes long."""
+    first, *pieces = glob.split("*")
+    if not pieces:
+        return text == glob
+    if not text.startswith(first):
+        return False
+    position, last = len(first), pieces.pop()
+    for piece in pieces:
+        found = text.find(piece, position)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return text.endswith(last) and len(text) - len(last) >= position
 
 
 def _found(made: Rule, example: str) -> bool:

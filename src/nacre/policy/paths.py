@@ -133,6 +133,8 @@ def _system(path: str, everything: bool, guessed: bool, command: Command, around
         return None
     if not name:
         return Place(Kind.ROOT, "the whole file system")
+    if name in ("home", "Users", "root"):
+        return Place(Kind.HOME, f"the home directories in {brief(path)}")
     if path in (around.home, command.home) or _HOME.fullmatch(path):
         return None if path.endswith("/" + SOME) else Place(Kind.HOME, f"the home directory {brief(path)}")
     if name in _SCRATCH and (everything or guessed):

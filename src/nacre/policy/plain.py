@@ -27,8 +27,8 @@ _GIT_LISTS = {
 }
 _GIT_LOG = re.compile(
     r"-n|-\d+|--oneline|--graph|--all|--decorate(?:=\w+)?|--max-count=\d+|--(?:author|since|until|after|before|grep)=[^\0]*|"
-    r"--format=[^\0]*|--pretty(?:=[^\0]*)?|--reverse|--merges|--no-merges|--first-parent|--abbrev-commit|--date=\w+|"
-    r"-s|-sn|-sne|-e|--show-toplevel|--abbrev-ref|--verify|--short|--git-dir|--is-inside-work-tree|--cached|-c|--tags"
+    r"--format=(?!.*%G)[^\0]*|--pretty(?:=(?!.*%G)[^\0]*)?|--reverse|--merges|--no-merges|--first-parent|--abbrev-commit|--date=\w+|"
+    r"-s|-sn|-sne|-e|--show-toplevel|--abbrev-ref|--verify|--short|--git-dir|--is-inside-work-tree|--cached|--tags"
 )
 
 
@@ -108,6 +108,10 @@ def _no(*prefixes: str) -> Callable[[Sequence[str]], bool]:
     return lambda args: not any(word.startswith(prefixes) for word in args)
 
 
+def _only(options: str) -> Callable[[Sequence[str]], bool]:
+    return lambda args: all(word[:1] != "-" or re.fullmatch(options, word) for word in args)
+
+
 def _git(args: Sequence[str]) -> bool:
     """Subcommands in which no program that a repository's configuration names can take part, with GIT_ENVIRONMENT.
 
@@ -124,7 +128,7 @@ def _git(args: Sequence[str]) -> bool:
 
 
 def _date(args: Sequence[str]) -> bool:
-    return all(word.startswith(("+", "-u", "-I", "--utc", "--iso")) for word in args)
+    return all(word[:1] == "+" or re.fullmatch(r"-u|--utc|-I\w*|--iso-8601(?:=\w+)?", word) for word in args)
 
 
 def _nothing(args: Sequence[str]) -> bool:
@@ -138,11 +142,10 @@ _GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
     "uniq": _uniq,
     "git": _git,
     "rg": _no("--pre", "--hostname-bin", "-z", "--search-zip"),
-    "grep": _no("\0"),
     "date": _date,
     "hostname": _nothing,
-    "tree": _no("-o", "-R", "--output"),
-    "file": _no("-C", "--compile"),
+    "tree": _only(r"-[adfilpsughDFQNSC]+|-[LIP]"),
+    "file": _only(r"-[bhikLz]+"),
     "diff": _no("--output", "-l", "--paginate"),
     "env": _nothing,
     "printf": _no("-v"),
@@ -155,8 +158,19 @@ COMMANDS = frozenset(
     "ls cat echo printf pwd cd head tail wc nl tac rev cut tr sort uniq comm join paste column fold grep "
     "egrep fgrep rg find sed git diff cmp file stat du df tree basename dirname realpath readlink which "
     "type command whoami id groups uname hostname date uptime nproc free ps env printenv true false test "
-    "[ seq sleep md5sum sha1sum sha256sum cksum base64 xxd od hexdump strings jq".split()
+    "[ seq sleep md5sum sha1sum sha256sum cksum base64 od hexdump strings jq".split()
 )
 
-GIT_ENVIRONMENT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false"}
-"""What a plain git command is run with: a repository's own configuration may name a program as its monitor."""
+_GIT_SETTINGS = {
+    "core.fsmonitor": "false",
+    "log.showSignature": "false",
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+}
+GIT_ENVIRONMENT = {
+    "GIT_CONFIG_COUNT": str(len(_GIT_SETTINGS)),
+    **{f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_GIT_SETTINGS)},
+    **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT_SETTINGS.values())},
+}
+"""What a plain git command is run with: a repository's own configuration may name programs for these."""

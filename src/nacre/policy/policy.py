@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from nacre.errors import InvalidPolicy
 from nacre.policy.rule import Rule
+from nacre.policy.rules import LISTED
 from nacre.verdict import Decision
 
 
@@ -31,6 +33,25 @@ class Policy:
     """For what no rule stops and is not provably plain. ASK makes the plain commands a list of what may run unasked."""
     plain: frozenset[str] | None = None
     """Commands that may count as plain; None stands for the list that comes with nacre."""
+
+    def __post_init__(self) -> None:
+        """Names that no rule has are a mistake, and decisions may be given as words."""
+        known = {module.replace("_", "-") for module in LISTED} | {rule.id for rule in self.own}
+        for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
+            if name != "*" and name not in known:
+                raise InvalidPolicy(f"There is no rule {name!r}.{_nearest(name, known)}")
+        try:
+            decisions = {name: Decision(decision) for name, decision in self.decisions.items()}
+        except ValueError as error:
+            raise InvalidPolicy(f"{error}: a decision is 'allow', 'ask' or 'refuse'.") from error
+        object.__setattr__(self, "decisions", decisions)
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else " `nacre rules` lists them."
 
 
 DEFAULT = Policy()

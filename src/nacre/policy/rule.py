@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from nacre.shell.command import Command, Script
+from nacre.shell.state import absolute
 from nacre.verdict import Decision
 
 EVERY = "*"
@@ -51,12 +52,26 @@ class Around:
 class Hit:
     """A rule applies. What is not given here is as the rule says for all its hits."""
 
-    __slots__ = ("instead", "reason", "words")
+    __slots__ = ("floor", "instead", "paths", "reason", "words")
 
-    def __init__(self, words: str = "", reason: str = "", instead: str = "") -> None:
+    def __init__(self, words: str = "", reason: str = "", instead: str = "", *, floor: bool = False) -> None:
         self.words = words
         self.reason = reason
         self.instead = instead
+        self.floor = floor
+        """No policy lifts it: the root or a home would be lost."""
+        self.paths: tuple[str, ...] = ()
+        """All the places that it is about; none given: the working directory."""
+
+
+def hit_at(found: Iterable[tuple[str, Hit]], command: Command) -> Hit | None:
+    """One hit for several places: the first, which knows of the others."""
+    hits = list(found)
+    if not hits:
+        return None
+    first = hits[0][1]
+    first.paths = tuple(absolute(target, command.cwd) for target, _ in hits)
+    return first
 
 
 Finds: TypeAlias = Callable[[Command, Around], Hit | None]

@@ -23,11 +23,22 @@ _ASSUMED: dict[str, list[Value]] = {
 }
 
 
-def read(text: str, *, cwd: str, home: str, env: Mapping[str, str] | None = None, stdin: str | None = None) -> Script:
-    """Everything that `text` would run. Values in `env` are known words; some of them are code."""
+def read(
+    text: str,
+    *,
+    cwd: str,
+    home: str,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    inherited: Mapping[str, str] | None = None,
+) -> Script:
+    """Everything that `text` would run. Values in `env` are known words, and some of them code; those of the
+    `inherited` environment are known words only."""
     script = Script(clean(text))
     variables = Variables()
     variables.own.update(_ASSUMED)
+    for name, value in (inherited or {}).items():
+        variables.own[name] = [clean(value)]
     variables["HOME"] = [home]
     variables["HISTFILE"] = [f"{home}/.bash_history"]
     walker = Walker(script, FOLLOWERS)

@@ -164,7 +164,7 @@ class Runner(ABC):
         elif is_command(name):
             parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
             script, self._inside = parent.script, self._inside or (parent.start, parent.end)
-            self.read(parent, value.removeprefix("|"), state.fork())
+            self.read(parent, value.lstrip("|!"), state.fork())
             parent.script, self._inside = script, None
 
     # simple commands
@@ -183,7 +183,7 @@ class Runner(ABC):
         while expander.choice + 1 < min(expander.choices, MOST):
             expander.choice += 1
             argv = self._words(node, expander)
-            if argv not in seen:
+            if argv not in seen or node.redirects or node.assignments:
                 seen.append(argv)
                 printed = self._prepared(node, argv, expander, state, stdin)
         return printed

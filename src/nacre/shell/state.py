@@ -19,6 +19,8 @@ WAYS = 6
 """Of these, how many may come from different ways through the script; the latest are kept."""
 
 
+_LONGEST = 4096
+"""Characters of a path; the system takes no more."""
 _UNTIDY = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
 """Absolute, or with `.`, `..`, `//` or a `/` at its end."""
 
@@ -136,7 +138,7 @@ class State:
 
 def absolute(name: str, cwd: str) -> str:
     """A path, normalised without looking: `..` and `.` taken out."""
-    if name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/":
+    if name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/" and len(cwd) + len(name) < _LONGEST:
         return f"{cwd}/{name}"
     if not name.startswith("/"):
         name = f"{cwd or SOME}/{name}"
@@ -147,4 +149,5 @@ def absolute(name: str, cwd: str) -> str:
                 parts.pop()
         elif part and part != ".":
             parts.append(part)
-    return ("/" if name.startswith("/") else "") + "/".join(parts)
+    path = ("/" if name.startswith("/") else "") + "/".join(parts)
+    return path if len(path) <= _LONGEST else f"/{SOME}"

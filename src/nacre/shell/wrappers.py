@@ -91,6 +91,7 @@ _PARALLEL = Shape(
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
 _WATCH = Shape("ndc", "interval")
+_LONGEST_LINE = 4096
 _FILTERS = frozenset(
     "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
     "-anewer -cnewer -size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser "
@@ -154,7 +155,8 @@ def _lines(stdin: str | None) -> list[str]:
         return [SOME]
     if not whole(stdin):
         return [stdin.strip() if stdin.strip() != UNKNOWN else SOME]
-    return [line for line in re.split(r"[\n\0]", stdin) if line.strip()][:16] or [SOME]
+    lines = [line for line in re.split(r"[\n\0]", stdin) if line.strip()][:16]
+    return [line if len(line) < _LONGEST_LINE or " " in line.strip() else SOME for line in lines] or [SOME]
 
 
 def _xargs(runner: Runner, command: Command, state: State) -> str:
@@ -168,7 +170,9 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
         return "\n".join(lines)
     if mark:
         for line in lines:
-            runner.follow(command, tuple(word.replace(mark, line.strip()) for word in rest), state, "")
+            runner.follow(
+                command, tuple(word.replace(mark, line.strip()[:_LONGEST_LINE]) for word in rest[:256]), state, ""
+            )
         return UNKNOWN
     whole_lines = _XARGS.value(command.argv, "-d", "--delimiter") is not None or command.has("-0", "--null")
     words: list[str] = []

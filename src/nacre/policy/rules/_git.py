@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections import deque
 from dataclasses import dataclass
 
 from nacre.policy.rules._options import Given, sort, tool
@@ -54,13 +55,13 @@ def git_call(command: Command, *subs: str) -> Git | None:
 
 def _read(command: Command) -> Git | None:
     config: dict[str, str] = {}
-    cwd, args = command.cwd, list(command.args)
+    cwd, args = command.cwd, deque(command.args)
     while args and args[0].startswith("-"):
-        name, equals, value = args.pop(0).partition("=")
+        name, equals, value = args.popleft().partition("=")
         if name in ("--help", "-h", "--version", "-v"):
             return None
         if name in _GLOBAL_VALUES and not equals:
-            value = args.pop(0) if args else ""
+            value = args.popleft() if args else ""
         if name == "-C":
             cwd = absolute(value, cwd)
         elif name == "-c":
@@ -68,7 +69,7 @@ def _read(command: Command) -> Git | None:
             config[key.lower()] = setting
     if not args:
         return None
-    sub, rest = args[0], args[1:]
+    sub, rest = args[0], list(args)[1:]
     alias = config.get("alias." + sub.lower(), "")
     if alias and not alias.startswith("!"):
         sub, *rest = [*_split(alias), *rest]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.shell.command import Command
 from nacre.shell.text import STAR
 from nacre.verdict import Decision
@@ -22,8 +22,9 @@ def finds(command: Command, around: Around) -> Hit | None:
     spread = command.parent is not None and command.parent.name in ("find", "xargs") and command.argv[-1].endswith(STAR)
     if not (spread or command.has("-R", "--recursive")) or command.has("--reference"):
         return None
-    mode = "".join(command.operands()[:1])
-    return Hit() if any(map(_OPENS.fullmatch, mode.split(","))) else None
+    mode, *targets = command.operands() or [""]
+    opens = any(map(_OPENS.fullmatch, mode.split(",")))
+    return hit_at(((target, Hit()) for target in targets or [""]), command) if opens else None
 
 
 RULE = Rule(

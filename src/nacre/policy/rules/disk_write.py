@@ -8,9 +8,10 @@ Misses   a program of one's own that opens the device; a device whose name only 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from nacre.policy.paths import brief
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.policy.writes import WRITERS, Deed, changes
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
@@ -25,15 +26,18 @@ _HDPARM = ("--security-erase", "--sanitize-", "--write-sector", "--make-bad-sect
 
 
 def finds(command: Command, around: Around) -> Hit | None:
+    return hit_at(_targets(command), command)
+
+
+def _targets(command: Command) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
         path = absolute(target, command.cwd)
         if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
-            return Hit(reason=f"would overwrite the device {brief(path)}")
+            yield target, Hit(reason=f"would overwrite the device {brief(path)}")
     if command.name in _ERASERS and _erases(command):
         for target in command.args:
             if _DISK.match(absolute(target, command.cwd)):
-                return Hit(reason=f"would erase the device {brief(target)}")
-    return None
+                yield target, Hit(reason=f"would erase the device {brief(target)}")
 
 
 def _erases(command: Command) -> bool:

@@ -19,7 +19,7 @@ def finds(command: Command, around: Around) -> Hit | None:
         return None
     for place in places(command, around):
         if place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
-            return Hit(reason=f"would delete {place.what}")
+            return Hit(reason=f"would delete {place.what}", floor=place.kind in (Kind.ROOT, Kind.HOME))
     return None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.paths import precious
+from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import CODE, Around, Hit, Rule
 from nacre.shell import Command
 from nacre.shell.shells import SHELLS
@@ -55,10 +55,11 @@ def finds(command: Command, around: Around) -> Hit | None:
             path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
             place = precious(globbed(path), command, around)
             if place is not None and not _inside(found.start(), quoted):
-                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}")
+                lost = place.kind in (Kind.ROOT, Kind.HOME)
+                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}", floor=lost)
     for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
         if (bare := pattern.search(code)) and not _inside(bare.start(), quoted):
-            return Hit(words=bare[0] + "…)", reason=f"would delete {what}")
+            return Hit(words=bare[0] + "…)", reason=f"would delete {what}", floor=pattern is _HOME)
     return None
 
 

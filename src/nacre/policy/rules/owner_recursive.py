@@ -8,7 +8,7 @@ Misses   the same done file by file (`find / -exec chown …`).
 from __future__ import annotations
 
 from nacre.policy.paths import Kind, precious
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.policy.writes import changes
 from nacre.shell.command import Command
 from nacre.verdict import Decision
@@ -17,11 +17,14 @@ from nacre.verdict import Decision
 def finds(command: Command, around: Around) -> Hit | None:
     if not command.has("-R", "--recursive"):
         return None
-    for _, target in changes(command):
-        place = precious(target, command, around)
-        if place is not None and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
-            return Hit(reason=f"would change, with all that is in it, {place.what}")
-    return None
+    return hit_at(
+        (
+            (target, Hit(reason=f"would change, with all that is in it, {place.what}"))
+            for _, target in changes(command)
+            if (place := precious(target, command, around)) and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM)
+        ),
+        command,
+    )
 
 
 RULE = Rule(

@@ -7,8 +7,10 @@ Misses   a link that leads there; a directory of yours that matters just as much
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nacre.policy.paths import Kind, precious
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.shell.command import Command
 from nacre.shell.text import least
 from nacre.verdict import Decision
@@ -17,16 +19,17 @@ from nacre.verdict import Decision
 def finds(command: Command, around: Around) -> Hit | None:
     if not command.has("-r", "-R", "--r", "--recursive"):
         return None
+    return hit_at(_targets(command, around), command)
+
+
+def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
     for target in command.operands():
         if place := precious(target, command, around):
             if least(target) != target:
-                return Hit(
-                    reason=f"would delete {place.what}",
-                    instead='let it stop when empty, as in `"${X:?}"/*`, or name the directory',
-                )
-            if place.kind not in (Kind.ROOT, Kind.HOME):
-                return Hit(reason=f"would delete {place.what}")
-    return None
+                careful = 'let it stop when empty, as in `"${X:?}"/*`, or name the directory'
+                yield target, Hit(reason=f"would delete {place.what}", instead=careful)
+            elif place.kind not in (Kind.ROOT, Kind.HOME):
+                yield target, Hit(reason=f"would delete {place.what}")
 
 
 RULE = Rule(
@@ -47,7 +50,7 @@ RULE = Rule(
         "rm -rf .git",
         "cd src && rm -rf ../.git",
         "rm -rf /etc",
-        "rm -rf /home/*",
+        "rm -rf /srv/*",
         "cd / && rm -rf usr",
         "sudo sh -c 'rm -rf /var/*'",
         "rm -rf ~/project",

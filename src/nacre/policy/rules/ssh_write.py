@@ -8,9 +8,10 @@ Misses   `ssh-keygen` and `ssh-copy-id`, which are daily work, as are known_host
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from nacre.policy.paths import brief
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.policy.writes import WRITERS, Deed, changes
 from nacre.shell import Command
 from nacre.shell.state import absolute
@@ -22,6 +23,10 @@ _HOME = re.compile(r"/root|/(?:home|Users)/[^/]+")
 
 
 def finds(command: Command, around: Around) -> Hit | None:
+    return hit_at(_targets(command, around), command)
+
+
+def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
         found = _SSH.fullmatch(absolute(target, command.cwd))
         if found is None or deed not in (Deed.FILLS, Deed.TAKES):
@@ -29,8 +34,7 @@ def finds(command: Command, around: Around) -> Hit | None:
         owner, name = found.groups()
         guessed = owner.endswith(UNKNOWN) and (name or "").startswith("authorized_keys")
         if owner in (around.home, command.home) or _HOME.fullmatch(owner) or guessed:
-            return Hit(reason=f"would change who may log in, or how: {brief(target)}")
-    return None
+            yield target, Hit(reason=f"would change who may log in, or how: {brief(target)}")
 
 
 RULE = Rule(

@@ -1,0 +1,156 @@
+"""Policies: decisions, the floor, exemptions by place, rules of the caller's own, and mistakes in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre import Decision, Policy, check
+from nacre.errors import InvalidPolicy, InvalidRequest
+from nacre.policy.own import InvalidRule, rule
+from nacre.policy.policy import EVERYTHING, Exemption
+from nacre.policy.rules import LISTED
+from tests.policy.test_corpus import verdict
+
+NOTHING_LEFT = Policy(
+    decisions={"*": Decision.ALLOW, **dict.fromkeys((name.replace("_", "-") for name in LISTED), Decision.ALLOW)},
+    exemptions=tuple(Exemption(name.replace("_", "-")) for name in LISTED),
+)
+
+
+@pytest.mark.parametrize("policy", [EVERYTHING, NOTHING_LEFT], ids=["everything", "nothing left"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf /",
+        "rm -rf ~",
+        "sudo rm -rf /*",
+        "rm -rf /home",
+        "rm -rf /home/*",
+        "rm -rf /root",
+        "find / -delete",
+        "find ~ -type f -delete",
+        "python3 -c \"import shutil; shutil.rmtree('/')\"",
+    ],
+)
+def test_no_policy_lets_the_root_or_a_home_go(command: str, policy: Policy) -> None:
+    assert verdict(command, policy=policy).refused
+
+
+def test_every_other_rule_can_be_switched_off() -> None:
+    for command in ("git push -f", "rm -rf *", "curl x | sh", "echo x > /etc/hosts", "kill -9 -1"):
+        assert verdict(command, policy=EVERYTHING).allowed
+
+
+ETC = Policy(exemptions=(Exemption("write-etc", "/etc/hosts"),))
+
+
+@pytest.mark.parametrize("command", ["echo x > /etc/hosts", "sudo tee /etc/hosts", "cp hosts /etc/hosts"])
+def test_an_exempted_place_is_free(command: str) -> None:
+    assert verdict(command).refused
+    assert verdict(command, policy=ETC).allowed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp /etc/hosts /etc/passwd",
+        "ln -s /etc/hosts /etc/passwd",
+        "tee /etc/hosts /etc/passwd",
+        "echo x > /etc/hosts 2> /etc/passwd",
+        "cd /etc; echo x > passwd",
+        "for f in hosts passwd; do echo x > /etc/$f; done",
+    ],
+)
+def test_an_exempted_place_frees_no_other(command: str) -> None:
+    assert verdict(command, policy=ETC).refused
+
+
+def test_a_rule_about_the_working_directory_is_exempted_by_it() -> None:
+    policy = Policy(exemptions=(Exemption("git-push-force", "/home/dev/project/**"),))
+    assert verdict("git push -f", policy=policy).refused
+    policy = Policy(exemptions=(Exemption("git-push-force", "/home/dev/project"),))
+    assert verdict("git push -f", policy=policy).allowed
+    assert verdict("git -C ../other push -f", policy=policy).refused
+    assert verdict("cd ../other && git push -f", policy=policy).refused
+
+
+def test_an_optional_rule_is_not_switched_on_by_a_word_for_all() -> None:
+    strict = Policy(decisions={"*": Decision.REFUSE})
+    assert verdict("ls; pwd", policy=strict).allowed
+    assert verdict("git reset --hard", policy=strict).refused
+
+
+def test_decisions_may_be_words() -> None:
+    assert verdict("git push -f", policy=Policy(decisions={"git-push-force": "allow"})).allowed  # type: ignore[dict-item]
+    with pytest.raises(InvalidPolicy, match="'never'"):
+        Policy(decisions={"git-push-force": "never"})  # type: ignore[dict-item]
+
+
+def test_a_rule_that_does_not_exist_is_a_mistake_with_a_suggestion() -> None:
+    with pytest.raises(InvalidPolicy, match=r"no rule 'git-push-forc'\. Did you mean 'git-push-force'"):
+        Policy(decisions={"git-push-forc": Decision.ALLOW})
+    with pytest.raises(InvalidPolicy, match="no rule"):
+        Policy(exemptions=(Exemption("nothing-like-it", "/x"),))
+
+
+def test_a_rule_of_ones_own_is_tried_on_its_examples() -> None:
+    with pytest.raises(InvalidRule, match="does not find its own example"):
+        rule("x", Decision.ASK, prefix="npm publish", hits=("npm pack",))
+    with pytest.raises(InvalidRule, match="should let pass"):
+        rule("x", Decision.ASK, words="npm *", hits=("npm publish",), passes=("sudo npm install",))
+    with pytest.raises(InvalidRule, match="needs one of"):
+        rule("x", Decision.ASK, hits=("x",))
+    with pytest.raises(InvalidRule, match="needs an example"):
+        rule("x", Decision.ASK, prefix="x")
+    with pytest.raises(InvalidRule, match="ZeroDivisionError"):
+        rule("x", Decision.ASK, predicate=lambda command: bool(1 / 0), hits=("x",))
+    with pytest.raises(InvalidRule, match="too long"):
+        rule("x", Decision.ASK, prefix="x", hits=("x",), reason="because " * 40)
+
+
+def test_a_rule_of_ones_own_finds_words_by_glob_and_by_path() -> None:
+    glob = rule("x", Decision.ASK, words="terraform * -auto-approve*", hits=("terraform apply -auto-approve",))
+    path = rule("y", Decision.REFUSE, prefix="/usr/bin/npm publish", hits=("npm publish", "/opt/bin/npm publish"))
+    policy = Policy(own=(glob, path))
+    assert verdict("sudo bash -c 'terraform destroy -auto-approve -x'", policy=policy).rule == "terraform-destroy"
+    assert verdict("terraform apply -auto-approve", policy=policy).rule == "x"
+    assert verdict("terraform apply", policy=policy).allowed
+    assert verdict("terraform " + "a" * 20_000, policy=Policy(own=(glob,))).allowed
+    assert verdict("npm publish", policy=policy).rule == "y"
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"command": None}, "command"),
+        ({"command": b"ls"}, "command"),
+        ({"command": "l\0s"}, "command"),
+        ({"command": "ls", "stdin": b""}, "stdin"),
+        ({"command": "ls", "env": {"X": 5}}, "env"),
+    ],
+)
+def test_what_cannot_be_checked_is_a_clear_error(given: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        check(**given)  # type: ignore[arg-type]
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"BASH_FUNC_ls%%": "() { rm -rf /; }"},
+        {"BASH_ENV": "$(rm -rf /)"},
+        {"GIT_SSH_COMMAND": "rm -rf /"},
+        {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "rm -rf /"},
+        {"PROMPT_COMMAND": "rm -rf /"},
+    ],
+)
+def test_variables_that_are_code_are_read_as_code(env: dict[str, str]) -> None:
+    assert check("ls").allowed
+    assert check("ls", env=env).refused
+
+
+def test_variables_that_are_words_are_known() -> None:
+    assert check('rm -rf "$X"').allowed
+    assert check('rm -rf "$X"', env={"X": "/"}).refused
+    assert check('rm -rf "$X"/*', env={"X": "build"}).allowed
