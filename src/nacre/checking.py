@@ -50,7 +50,7 @@ def examine(
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
         return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy, asked=plain)
     except OSError as error:  # a rule's file is loaded when it is first needed
-        raise CheckUnavailable(f"The command could not be checked, and was not run: {error}.") from error
+        raise CheckUnavailable(f"the command could not be checked: {error}") from error
 
 
 def _validate(command: object, env: Mapping[str, str] | None, stdin: object) -> None:

@@ -7,8 +7,9 @@ import inspect
 from dataclasses import replace
 
 from nacre.checking import examine
+from nacre.errors import CheckUnavailable
 from nacre.policy.policy import Policy
-from nacre.result import Cancelled, Refused
+from nacre.result import Cancelled, NotStarted, Refused
 from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Decision, Verdict
 
@@ -16,14 +17,19 @@ _NOBODY = "It needs a person's word, and nobody was asked: pass ToolContext(appr
 _DENIED = "A person was asked, and said no"
 
 
-async def permission(request: Request, ctx: ToolContext, plan: Plan, policy: Policy) -> Plan | Refused | Cancelled:
+async def permission(
+    request: Request, ctx: ToolContext, plan: Plan, policy: Policy
+) -> Plan | Refused | Cancelled | NotStarted:
     """The plan to go on with, or why not."""
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.otherwise is not Decision.ALLOW
-    _, verdict = examine(
-        request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, plain=strict, inherited=plan.env
-    )
+    try:
+        _, verdict = examine(
+            request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, plain=strict, inherited=plan.env
+        )
+    except CheckUnavailable as error:
+        return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
     if verdict.decision is Decision.ALLOW:
         if strict and verdict.plain:  # it runs because it is plain: let it be so
             from nacre.policy.plain import GIT_ENVIRONMENT
