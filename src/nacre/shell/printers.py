@@ -277,10 +277,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("cp", "mv", "install", "ln"), _copy),
     **dict.fromkeys(("dirname", "basename", "realpath", "readlink"), _path),
     **dict.fromkeys(("which", "type"), _which),
-    **dict.fromkeys(
-        "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split(),
-        _decompressor,
-    ),
+    **dict.fromkeys(_COMPRESSORS, _decompressor),
     **dict.fromkeys(("aws", "gsutil", "gcloud", "gh"), _remote),
     "scp": _scp,
     "ls": _ls,

@@ -13,8 +13,6 @@ from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN, whole
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
 _SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
-_SU = Shape("cgGsTw", "command group supp-group shell")
-_SCRIPT = Shape("cEITmOB", "command echo log-timing logging-format output-limit log-io log-out log-in")
 _INTERPRETERS = {  # program: options whose value is code
     "python": "c", "python2": "c", "python3": "c", "pypy": "c", "pypy3": "c", "perl": "eE", "ruby": "e", "node": "ep",
     "nodejs": "ep", "php": "r", "lua": "e", "deno": "", "bun": "e", "osascript": "e", "Rscript": "e", "awk": "",
