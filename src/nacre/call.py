@@ -9,11 +9,11 @@ import asyncio
 import difflib
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
 from nacre.cancel import Cancel
+from nacre.frozen import names_in
 from nacre.result import Result
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Request, StrPath, ToolContext
@@ -45,8 +45,8 @@ class Options(TypedDict, total=False):
     login_env: bool
 
 
-_OF_REQUEST = frozenset(field.name for field in fields(Request))
-_OF_CONTEXT = frozenset(field.name for field in fields(ToolContext))
+_OF_REQUEST = frozenset(names_in(Request))
+_OF_CONTEXT = frozenset(names_in(ToolContext))
 
 
 @cache

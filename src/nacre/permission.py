@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from dataclasses import replace
 
 from nacre.checking import examine
 from nacre.errors import CheckUnavailable
+from nacre.frozen import replace
 from nacre.policy.policy import Policy
 from nacre.result import Cancelled, NotStarted, Refused
 from nacre.types import Plan, Request, ToolContext

@@ -6,22 +6,22 @@ Outcomes are a closed sum: end every `match` on one with `assert_never`. Imports
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, assert_never
 
 from nacre.errors import CommandFailed
+from nacre.frozen import frozen
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exited:
     """The shell ended by itself."""
 
     code: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signalled:
     """The shell was ended by a signal that nacre did not send."""
 
@@ -35,19 +35,19 @@ class Signalled:
             return f"SIG{self.signal}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedOut:
     """nacre ended it, with everything it had started, when its time was up."""
 
     after: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cancelled:
     """The caller threw the cancel switch."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refused:
     """Not run: a rule forbids it."""
 
@@ -56,7 +56,7 @@ class Refused:
     instead: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotStarted:
     """The operating system would not start it."""
 
@@ -64,7 +64,7 @@ class NotStarted:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lost:
     """The keeper was killed in mid-run: how the command ended is not known, only that nothing of it is left."""
 
@@ -107,7 +107,7 @@ KINDS: dict[type[object], str] = {
 """The name of each outcome on the wire."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Process:
     """A process that belongs to a run."""
 
@@ -119,7 +119,7 @@ class Process:
         return {"pid": self.pid, "pgid": self.pgid, "command": self.command}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spill:
     """The file that holds what was too much for memory, in order of arrival."""
 
@@ -129,7 +129,7 @@ class Spill:
     """False: it reached its cap, or the disk was full; it then holds the beginning."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Captured:
     """The bounded record of one stream: its beginning, its end, and exact counts."""
 
@@ -150,7 +150,7 @@ class Captured:
         return f"{head}{start}[{self.dropped:,} bytes left out]\n{tail}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Result:
     """What happened, whole."""
 
@@ -252,14 +252,14 @@ class Result:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Started:
     """The shell runs."""
 
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """Some output, cut between characters."""
 
@@ -271,7 +271,7 @@ class Chunk:
         return self.data.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """The last event."""
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from types import MappingProxyType
 
 from nacre.errors import InvalidRequest
+from nacre.frozen import replace
 from nacre.gate import Gate
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.keeper.system import payload

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 
 from nacre.capture import Collector
 from nacre.conclude import outcome_of, remarks_on
 from nacre.environment import host_environment, login_environment
+from nacre.frozen import frozen
 from nacre.gate import Gate
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
@@ -25,7 +25,7 @@ from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started
 from nacre.types import Plan, Request, ToolContext
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Carry:
     """How a session takes part in a run."""
 

@@ -6,12 +6,15 @@ Frozen values, no behaviour, nothing of ours imported but the cancel switch and 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from os import PathLike
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from nacre.cancel import Cancel
+from nacre.frozen import field, frozen
 from nacre.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
@@ -22,34 +25,35 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """What was asked: one command."""
 
     command: str
     """Shell text, handed to bash byte for byte."""
-    description: str = field(default="", kw_only=True)
+    _: KW_ONLY
+    description: str = ""
     """For the people and logs that watch; never interpreted."""
-    mode: Mode = field(default="default", kw_only=True)
+    mode: Mode = "default"
     """Which of the profile's timeouts applies when `timeout` is not given."""
-    timeout: float | None = field(default=None, kw_only=True)
+    timeout: float | None = None
     """Seconds. None: the profile's. Above the profile's maximum it is lowered, and the result says so."""
-    cwd: StrPath | None = field(default=None, kw_only=True)
+    cwd: StrPath | None = None
     """Relative to the context's `working_dir`, which is also the default."""
-    env: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    env: Mapping[str, str] = field(default_factory=dict)
     """Laid over the inherited environment; never filtered."""
-    clear_env: bool = field(default=False, kw_only=True)
+    clear_env: bool = False
     """Inherit nothing: only `env`, and what keeps programs from waiting for a person."""
-    stdin: str | bytes | None = field(default=None, kw_only=True)
+    stdin: str | bytes | None = None
     """None: `/dev/null`."""
-    merge: bool = field(default=False, kw_only=True)
+    merge: bool = False
     """One pipe for stdout and stderr: their order is then exact, and all of it is `stdout`."""
-    leftovers: Leftovers | None = field(default=None, kw_only=True)
+    leftovers: Leftovers | None = None
     """Processes still running when the shell has exited: `keep` them until the host ends, or `end` them now.
     None: the profile's choice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits:
     """Bounds on what one run may cost. None: the profile's own."""
 
@@ -59,7 +63,7 @@ class Limits:
     """Bytes of the spill file, which keeps what memory does not. 0: no spill file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolContext:
     """What belongs to one call, so that one `Bash` can serve many conversations."""
 
@@ -85,7 +89,7 @@ class ToolContext:
     """Inherit the environment of the user's login shell instead of this process's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Plan:
     """What will be done: every default filled in, every path absolute. Nothing after this decides anything."""
 

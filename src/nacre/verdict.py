@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from nacre.frozen import frozen
 
 NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
@@ -20,7 +21,7 @@ class Decision(StrEnum):
         return ("allow", "ask", "refuse").index(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One rule, one place in the text."""
 
@@ -46,7 +47,7 @@ class Finding:
         return f"{self.what}. Instead: {self.instead}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """Allow, ask or refuse; and why."""
 

@@ -10,11 +10,11 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from typing import Literal
 
 from nacre import __version__
 from nacre.errors import NacreError
+from nacre.frozen import frozen
 from nacre.gate import default_capacity
 from nacre.keeper import system
 from nacre.keeper.processes import look
@@ -27,7 +27,7 @@ _TRIAL = 20.0
 _ORPHAN = "(sleep 60 >/dev/null 2>&1 &)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     name: str
     status: Literal["ok", "missing", "failed", "low", "untested", "off", "on"]
@@ -35,7 +35,7 @@ class Check:
     remedy: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        return asdict(self)
+        return {"name": self.name, "status": self.status, "detail": self.detail, "remedy": self.remedy}
 
 
 def examine() -> tuple[bool, list[Check]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from nacre.environment.pointers import is_pointer
 from nacre.environment.quiet import LOUD, QUIET
 from nacre.environment.secrets import ESSENTIAL, looks_secret
 from nacre.environment.tokens import compiled
+from nacre.frozen import frozen
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """After `clear_env`. Bash has such a default too but keeps it to itself: `env node` in a script would not find node."""
@@ -26,7 +26,7 @@ _REPEATABLE = r"(?![/~.])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9+/_=.-]{16,}"
 """A secret (not a path to one) long and odd enough to be recognised inside another variable's value."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """What a command gets, and what it does not."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 
 from nacre.errors import InvalidPolicy
+from nacre.frozen import field, frozen
 from nacre.policy.rule import Rule
 from nacre.policy.rules import LISTED
 from nacre.verdict import Decision
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exemption:
     """One rule does not apply to one place: `Exemption("write-etc", "/etc/hosts")`."""
 
@@ -20,7 +20,7 @@ class Exemption:
     """An absolute path; `*` stands for anything but `/`, `**` for anything. The default is everywhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Policy:
     """Which rules, at which decision."""
 

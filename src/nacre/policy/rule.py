@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from nacre.frozen import frozen
 from nacre.shell.command import Command, Script
 from nacre.shell.state import absolute
 from nacre.verdict import Decision
@@ -78,7 +78,7 @@ Finds: TypeAlias = Callable[[Command, Around], Hit | None]
 FindsInScript: TypeAlias = Callable[[Script, Around], "tuple[int, int, Hit] | None"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rule:
     """What is stopped, and why."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nacre.frozen import frozen
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.types import MIB, Leftovers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Profile:
     """The limits and the policy of one flavour of the tool."""
 

@@ -6,8 +6,8 @@ import posixpath
 import re
 import shlex
 from collections import deque
-from dataclasses import dataclass
 
+from nacre.frozen import frozen
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
@@ -35,7 +35,7 @@ _TAKES["send-pack"] = _TAKES["push"]
 _UNREAD = object()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Git:
     sub: str
     args: tuple[str, ...]

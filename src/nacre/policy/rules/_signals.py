@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from nacre.frozen import frozen
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 
@@ -44,7 +44,7 @@ def kill_call(command: Command) -> tuple[str, list[str]] | None:
     return _signal(signal), args
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ByName:
     """A call of pkill or killall."""
 
