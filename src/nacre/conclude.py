@@ -7,8 +7,8 @@ import signal
 from typing import assert_never
 
 from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
-from nacre.keeper.run import CANCEL, TIMEOUT
-from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, Process, Signalled, TimedOut
+from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT
+from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, OverLimit, Process, Signalled, TimedOut
 from nacre.types import Plan
 
 _QUIET = 5.0
@@ -27,6 +27,9 @@ def outcome_of(last: LastWord, plan: Plan) -> Outcome:
                 return TimedOut(plan.timeout)
             if last.reason == CANCEL:
                 return Cancelled()
+            if last.reason.startswith(LIMIT):
+                _, limit, allowed, used = last.reason.decode().split()
+                return OverLimit(limit, int(allowed), int(used))
             code = os.waitstatus_to_exitcode(last.status)
             return Exited(code) if code >= 0 else Signalled(-code)
         case _:
@@ -58,7 +61,7 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
     if last.ended:
         remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
     if last.running:
-        was_to_end = isinstance(outcome, TimedOut | Cancelled | Lost) or plan.leftovers == "end"
+        was_to_end = isinstance(outcome, TimedOut | OverLimit | Cancelled | Lost) or plan.leftovers == "end"
         verb = "could not be ended" if was_to_end else "left running"
         remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
     return remarks
@@ -84,6 +87,8 @@ def exit_status(outcome: Outcome) -> int:
             return 128 + number
         case TimedOut():
             return 124
+        case OverLimit():
+            return 128 + signal.SIGKILL
         case Cancelled():
             return 128 + signal.SIGINT
         case NotStarted() | Lost():

@@ -11,9 +11,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from nacre.environment import build_env
-from nacre.errors import AccessUnavailable, InvalidRequest, PathNotAllowed
+from nacre.errors import InvalidRequest, PathNotAllowed
+from nacre.frozen import names_in
 from nacre.profiles import Profile
-from nacre.types import Plan, Request, StrPath, ToolContext
+from nacre.types import Limits, Network, Plan, Request, StrPath, ToolContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.sandbox.plan import Enforceable
 
 _MODES = ("default", "slow", "background")
 _ACCESS = ("unrestricted", "workspace", "restricted")
@@ -21,13 +26,15 @@ _LEFTOVERS = ("keep", "end")
 _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
-_LISTS = ("allowed_paths", "secrets", "pass_env")
+_LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "hidden")
+_OF_WORKSPACE = ("network", "writable", "protected")
+_OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
+_COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
 
 
 def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Mapping[str, str]) -> Plan:
     """What will be done. `inherited` is the environment to start from."""
     text = _text(request.command)
-    _check_access(ctx)
     _check_lists(ctx)
     cwd = directory_for(request, ctx)
     timeout, remarks = _timeout(request, profile)
@@ -36,12 +43,14 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     environment = build_env(
         inherited, env=request.env, clear_env=request.clear_env, pass_env=ctx.pass_env, secrets=ctx.secrets
     )
-    limits = ctx.limits
+    limits = _limits(ctx, profile)
+    confined = _confined(ctx, cwd, limits, environment.values)
+    quiet = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     return Plan(
         text=text,
         bash=_bash(),
         cwd=cwd,
-        env={**environment.values, "PWD": cwd},
+        env={**environment.values, **quiet, "PWD": cwd},
         stdin=_stdin(request.stdin),
         merge=bool(request.merge),
         timeout=timeout,
@@ -53,6 +62,10 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         spill_name=_spill_name(ctx.conversation_id),
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,
+        confinement=b"" if confined is None else confined.confinement.encode(),
+        scratch=ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict),
+        enforced=() if confined is None else confined.enforced,
+        watched=() if confined is None else confined.watched,
     )
 
 
@@ -101,15 +114,105 @@ def _stdin(stdin: str | bytes | None) -> bytes | None:
     return _encoded(stdin, "stdin", nul_allowed=True)
 
 
-def _check_access(ctx: ToolContext) -> None:
+def _confined(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+    """What the kernel will enforce; None for nothing. Nothing of it is loaded before somebody asks."""
     access = _one_of(ctx.access, _ACCESS, "access")
-    if access != "unrestricted":
-        raise AccessUnavailable(
-            "access_unavailable",
-            f"Access {access!r} cannot be enforced by this version of nacre, so the command was not run.",
-            field="access",
-            hint="Use access='unrestricted' where the command may do anything you may.",
+    _check_fits(ctx)
+    if access == "unrestricted":
+        if all(getattr(limits, name) is None for name in _COSTS):
+            return None
+        from nacre.sandbox.plan import limited
+
+        return limited(limits)
+    from nacre.sandbox.kernel import kernel
+    from nacre.sandbox.plan import Wanted, caches_to_move, enforceable
+    from nacre.sandbox.workspace import around, look
+
+    hidden = tuple(os.path.realpath(_placed(path, cwd, "hidden")) for path in ctx.hidden)
+    workspace = None
+    if access == "workspace":
+        workspace = look(
+            cwd,
+            writable=[_writable(path, cwd) for path in ctx.writable],
+            protected=[_placed(path, cwd, "protected") for path in ctx.protected],
         )
+        if "/" in workspace.roots:
+            raise InvalidRequest(
+                "bad_workspace",
+                "The workspace would be '/', which is everything.",
+                field="working_dir",
+                hint="Start in a directory of its own, or use access='unrestricted'.",
+            )
+    wanted = Wanted(
+        access="workspace" if access == "workspace" else "restricted",
+        network=_network(ctx.network),
+        partial=ctx.allow_partial,
+        workspace=workspace,
+        hidden=hidden,
+        around=around(hidden) if hidden else (),
+        caches=() if workspace is None else caches_to_move(env, workspace),
+    )
+    return enforceable(wanted, kernel(), limits)
+
+
+def _check_fits(ctx: ToolContext) -> None:
+    """An option that would have no effect is a misunderstanding, and a dangerous one."""
+    idle = (
+        _OF_CONFINED if ctx.access == "unrestricted" else _OF_WORKSPACE if ctx.access == "restricted" else ("strict",)
+    )
+    for name in idle:
+        if getattr(ctx, name):
+            raise InvalidRequest(
+                f"bad_{name}",
+                f"`{name}` has no meaning with access={ctx.access!r}.",
+                field=name,
+                hint="Leave it out, or use "
+                + ("access='restricted'." if name == "strict" else "access='workspace'.")
+                + (" `restricted` has no network at all." if name == "network" else ""),
+            )
+
+
+def _network(network: Network) -> Network:
+    if isinstance(network, bool) or network == "loopback":
+        return network
+    ports = network if isinstance(network, tuple | list) else ()
+    if not ports or not all(isinstance(port, int) and 0 < port < 65536 for port in ports):
+        raise InvalidRequest(
+            "bad_network",
+            f"`network` is {network!r}.",
+            field="network",
+            hint="Use True, False, 'loopback', or a tuple of ports such as (443, 80).",
+        )
+    return tuple(sorted(set(ports)))
+
+
+def _placed(path: StrPath, cwd: str, field: str) -> str:
+    return os.path.normpath(os.path.join(cwd, os.path.expanduser(_path(path, field))))
+
+
+def _writable(path: StrPath, cwd: str) -> str:
+    placed = _placed(path, cwd, "writable")
+    if not os.path.exists(placed):
+        raise InvalidRequest(
+            "writable_missing",
+            f"`writable` names {placed!r}, which does not exist.",
+            field="writable",
+            hint="Make it first, or name the directory above it.",
+        )
+    return placed
+
+
+def _limits(ctx: ToolContext, profile: Profile) -> Limits:
+    """The caller's, and where he has none the profile's for this access."""
+    given, own = ctx.limits, profile.limits.get(ctx.access, Limits())
+    for name in _COSTS:
+        value = getattr(given, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
+            raise InvalidRequest(
+                "bad_limit", f"`limits.{name}` is {value!r}.", field=f"limits.{name}", hint="Give a number above 0."
+            )
+    mixed = {name: getattr(given, name) for name in names_in(Limits)}
+    return Limits(**{name: getattr(own, name) if value is None else value for name, value in mixed.items()})
 
 
 def _check_lists(ctx: ToolContext) -> None:

@@ -43,6 +43,16 @@ class TimedOut:
 
 
 @frozen
+class OverLimit:
+    """nacre ended it, with everything it had started, when it exceeded one of its limits."""
+
+    limit: str
+    """`memory`, `cpu` or `processes`."""
+    allowed: int
+    used: int
+
+
+@frozen
 class Cancelled:
     """The caller threw the cancel switch."""
 
@@ -71,7 +81,7 @@ class Lost:
     reason: str
 
 
-Outcome: TypeAlias = Exited | Signalled | TimedOut | Cancelled | Refused | NotStarted | Lost
+Outcome: TypeAlias = Exited | Signalled | TimedOut | OverLimit | Cancelled | Refused | NotStarted | Lost
 
 
 def describe(outcome: Outcome) -> str:
@@ -83,6 +93,8 @@ def describe(outcome: Outcome) -> str:
             return f"ended by {outcome.name}"
         case TimedOut(after):
             return f"timed out after {after:g} s"
+        case OverLimit(limit, allowed, used):
+            return f"over its limit of {amount(limit, allowed)}: it used {amount(limit, used)}"
         case Cancelled():
             return "cancelled"
         case Refused(rule, reason):
@@ -95,10 +107,26 @@ def describe(outcome: Outcome) -> str:
             assert_never(outcome)
 
 
+def amount(limit: str, value: float) -> str:
+    """So much of something that is limited."""
+    match limit:
+        case "cpu":
+            return f"{value:g} s of computing"
+        case "processes":
+            return f"{value:g} processes"
+        case "open_files":
+            return f"{value:g} open files"
+        case _:
+            what = "memory" if limit == "memory" else "a file"
+            size, unit = (value / 2**30, "GB") if value >= 2**30 else (value / 2**20, "MB")
+            return f"{size:.3g} {unit} of {what}" if limit == "memory" else f"{size:.3g} {unit} in {what}"
+
+
 KINDS: dict[type[object], str] = {
     Exited: "exited",
     Signalled: "signalled",
     TimedOut: "timed_out",
+    OverLimit: "over_limit",
     Cancelled: "cancelled",
     Refused: "refused",
     NotStarted: "not_started",

@@ -17,9 +17,9 @@ from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.gate import Gate
 from nacre.keeper.processes import TAG_VARIABLE
-from nacre.keeper.system import payload
 from nacre.plan import directory_for, here
 from nacre.result import Ended, Event, Exited, Result
+from nacre.system import payload
 from nacre.tool import Bash, Carry, ending
 from nacre.types import Plan, Request, ToolContext
 

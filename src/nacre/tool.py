@@ -15,6 +15,7 @@ from nacre.conclude import outcome_of, remarks_on
 from nacre.environment import host_environment, login_environment
 from nacre.frozen import frozen
 from nacre.gate import Gate
+from nacre.guard import Guard
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
 from nacre.keeper.live import start
@@ -63,6 +64,7 @@ class Bash:
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
             return
         collector = collector_for(plan)
+        guard = Guard(plan.watched)
         pid = None
         try:
             run = await start(plan, None if carry is None else carry.state)
@@ -83,6 +85,7 @@ class Bash:
         finally:
             self._gate.leave()
             spill = collector.close()
+            restored = guard.restore()
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
@@ -99,7 +102,8 @@ class Bash:
                 running=happening.running,
                 ended=happening.ended,
                 spill=spill,
-                remarks=(*plan.remarks, *remarks, *collector.remarks()),
+                enforced=() if pid is None else plan.enforced,
+                remarks=(*plan.remarks, *remarks, *restored, *collector.remarks()),
             )
         )
 

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
+Network: TypeAlias = "bool | Literal['loopback'] | tuple[int, ...]"
 Leftovers: TypeAlias = Literal["keep", "end"]
 StrPath: TypeAlias = "str | PathLike[str]"
 
 KIB = 1024
 MIB = 1024 * KIB
+GIB = 1024 * MIB
 
 
 @frozen
@@ -61,6 +63,16 @@ class Limits:
     """Bytes of each stream (and of both together) held in memory: its beginning and its end."""
     spill: int | None = None
     """Bytes of the spill file, which keeps what memory does not. 0: no spill file."""
+    memory: int | None = None
+    """Bytes of memory, all processes of the run together."""
+    cpu: float | None = None
+    """Seconds of computing, all processes together."""
+    processes: int | None = None
+    """How many at once."""
+    file_size: int | None = None
+    """Bytes of any file that it writes."""
+    open_files: int | None = None
+    """Descriptors of each process."""
 
 
 @frozen(kw_only=True)
@@ -72,6 +84,20 @@ class ToolContext:
     cancel: Cancel | None = None
     """Ends the run from anywhere, any thread included."""
     access: Access = "unrestricted"
+    """`restricted`: no writes, no network. `workspace`: writes in the working directory. The kernel enforces it; where
+    it cannot, the command is not run."""
+    network: Network = False
+    """For `workspace`: True for all of it, ports that may be connected to, or `loopback` for one of its own."""
+    writable: tuple[StrPath, ...] = ()
+    """For `workspace`: more directories that may be written."""
+    protected: tuple[StrPath, ...] = ()
+    """For `workspace`: paths in it that may only be read, beside git's hooks and configuration and `.claude`."""
+    hidden: tuple[StrPath, ...] = ()
+    """Paths that a confined command cannot read."""
+    strict: bool = False
+    """For `restricted`: no private TMPDIR either."""
+    allow_partial: bool = False
+    """Run confined as far as this kernel goes, rather than not at all; `Result.enforced` tells how far."""
     output_dir: StrPath | None = None
     """Where spill files go, and stay. None: a private directory that goes when this process does."""
     conversation_id: str = ""
@@ -110,3 +136,10 @@ class Plan:
     """Nothing in it is for this call only but the text: a shell for the next call may be started ahead."""
     remarks: tuple[str, ...] = ()
     """What was changed on the way here that the reader of the result should know."""
+    confinement: bytes = b""
+    """What the kernel is to enforce, as the keeper takes it."""
+    scratch: bool = False
+    """With a private TMPDIR."""
+    enforced: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
+    """Paths to be compared before and after."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
-from nacre.keeper.system import payload
+from nacre.system import payload
 from nacre.result import Cancelled, Exited, Lost, Signalled, TimedOut
 from nacre.session import _told
 from tests.support.hosts import run_host

@@ -12,11 +12,10 @@ import time
 from contextlib import suppress
 from typing import Literal
 
-from nacre import __version__
+from nacre import __version__, system
 from nacre.errors import NacreError
 from nacre.frozen import frozen
 from nacre.gate import default_capacity
-from nacre.keeper import system
 from nacre.keeper.processes import look
 from nacre.result import Result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from nacre.result import Cancelled, Exited, Lost, NotStarted, Refused, Result, Signalled, TimedOut
+from nacre.result import Cancelled, Exited, Lost, NotStarted, OverLimit, Refused, Result, Signalled, TimedOut
 
 
 def words_on(result: Result) -> list[str]:
@@ -13,7 +13,7 @@ def words_on(result: Result) -> list[str]:
     match result.outcome:
         case Exited() | Cancelled():
             pass
-        case Signalled() | TimedOut() | Lost():
+        case Signalled() | TimedOut() | OverLimit() | Lost():
             lines.append(result.summary)
         case NotStarted(_, hint):
             lines.append(f"{result.summary}. {hint}".strip())

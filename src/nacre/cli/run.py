@@ -9,12 +9,12 @@ import gc
 import sys
 from typing import TYPE_CHECKING
 
+from nacre import system
 from nacre.cli.conceal import conceal_arguments
 from nacre.cli.input import read_input
 from nacre.cli.options import Options, parse
 from nacre.cli.words import exact
 from nacre.errors import UnsupportedPlatform
-from nacre.keeper import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable

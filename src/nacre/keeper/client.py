@@ -20,9 +20,9 @@ import weakref
 from collections.abc import Mapping
 from typing import Protocol
 
+from nacre import system
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
-from nacre.keeper import system
 from nacre.keeper.serve import MAIN_FD
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
 from nacre.keeper.wire import CLEAN, Channel, Start, environment_block
@@ -85,6 +85,9 @@ class Client:
 
     def start(self, plan: Plan, state: int | None) -> Channel:
         """Ask for a run; its channel tells the rest. BlockingIOError: the keeper is busy, ask again shortly."""
+        confinement = plan.confinement
+        if plan.scratch:
+            confinement += b"\0scratch=" + os.fsencode(self.private_directory())
         with self._lock, contextlib.ExitStack() as stack:
             if self.dead:
                 raise ConnectionResetError  # another thread has found out
@@ -100,7 +103,7 @@ class Client:
             if state is not None:
                 fds.append(state)
             try:
-                self.channel.send(self._message(plan, tag, has_state=state is not None), fds)
+                self.channel.send(self._message(plan, tag, confinement, has_state=state is not None), fds)
             except BaseException as error:
                 control.close()
                 if isinstance(error, OSError) and error.errno == errno.ETOOMANYREFS:
@@ -108,7 +111,7 @@ class Client:
                 raise
             return control
 
-    def _message(self, plan: Plan, tag: int, *, has_state: bool) -> bytes:
+    def _message(self, plan: Plan, tag: int, confinement: bytes, *, has_state: bool) -> bytes:
         env, block = self._environment
         if env != plan.env:
             block = environment_block(plan.env)
@@ -126,6 +129,7 @@ class Client:
             cwd=os.fsencode(plan.cwd),
             text=plan.text if len(plan.text) <= TEXT_MAX else None,
             env=block,
+            confinement=confinement,
         ).message()
 
     def private_directory(self) -> str:

@@ -13,8 +13,8 @@ import termios
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 
-from nacre.keeper.system import PIPE_SIZE, widen
 from nacre.result import StreamName
+from nacre.system import PIPE_SIZE, widen
 
 _READ = 64 * 1024
 _GATHER = PIPE_SIZE // 2

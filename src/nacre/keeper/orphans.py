@@ -11,8 +11,8 @@ from nacre.keeper import processes
 from nacre.keeper.client import Client
 from nacre.keeper.processes import Seen, tag_in
 from nacre.keeper.run import GIVE_UP, send_signal
-from nacre.keeper.system import LINUX
 from nacre.result import Process
+from nacre.system import LINUX
 
 
 def _alive(keeper: Client, shell: int | None) -> dict[int, Seen]:

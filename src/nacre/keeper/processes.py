@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from nacre.keeper.prelude import MARK
-from nacre.keeper.system import LINUX
+from nacre.system import LINUX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class Seen:
         return self.state in "SITt"
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """A small file of the kernel's; nothing if it is not there."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
@@ -64,7 +65,7 @@ def _read(path: str) -> bytes:
 
 def look(pid: int) -> Seen | None:
     """One process, without its arguments (`command` is its short name)."""
-    line = _read(f"/proc/{pid}/stat")
+    line = read(f"/proc/{pid}/stat")
     # the name is in parentheses and may itself hold parentheses and blanks
     name, end, rest = line.rpartition(b")")
     if not end:
@@ -86,7 +87,7 @@ def _threads(pid: int) -> int:
 def command_line(seen: Seen) -> str:
     """What a person would recognise it by."""
     if LINUX:
-        words = _read(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
+        words = read(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
         text = b" ".join(words).decode("utf-8", "replace")
     else:
         text = " ".join(_ps("-ww", "-o", "command=", "-p", str(seen.pid)))
@@ -102,7 +103,7 @@ def is_fork(seen: Seen) -> bool:
 
 
 def tag_of(pid: int) -> int | None:
-    row = _read(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
+    row = read(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
     return int(row[0]) if row and row[0].isdigit() else None
 
 
@@ -139,7 +140,7 @@ def children_of(pid: int) -> list[int]:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return []
-    return [int(child) for thread in threads for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
+    return [int(child) for thread in threads for child in read(f"/proc/{pid}/task/{thread}/children").split()]
 
 
 def own_children() -> Callable[[], list[int]]:

@@ -12,10 +12,11 @@ import signal
 import time
 
 from nacre.keeper import processes
+from nacre.keeper.precedence import first
 from nacre.keeper.processes import Seen
 from nacre.keeper.spawn import Shell
-from nacre.keeper.system import LINUX
 from nacre.keeper.wire import ENDED, Channel, Start
+from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ GIVE_UP = 1.0
 _FREEZE = 0.0005
 _FREEZE_ROUNDS = 5 if LINUX else 0
 """Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
+_WILD = 5.0
+"""Seconds that everything else may have to wait while a run is stopped that does not stop growing."""
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
 
-EXIT, TIMEOUT, CANCEL = b"exit", b"timeout", b"cancel"
+EXIT, TIMEOUT, CANCEL, LIMIT = b"exit", b"timeout", b"cancel", b"limit"
+"""Why a run ended; after the last stands which limit, how much it allows and how much was used."""
 
 
 class Run:
@@ -53,6 +57,8 @@ class Run:
         "pid",
         "pipes",
         "reason",
+        "scratch",
+        "spent",
         "start",
         "status",
         "stopped",
@@ -66,12 +72,15 @@ class Run:
         self.keep = start.keep
         self.pid = shell.pid
         self.fds = [fd for fd in (shell.out, shell.err) if fd is not None]
+        self.scratch = shell.scratch
         self.control = control
         self.began = time.monotonic()
         self.deadline = self.began + start.timeout
         self.pipes = {processes.pipe_name(fd) for fd in self.fds}
         self.reason = EXIT
         self.asleep = False
+        self.spent = 0.0
+        """Seconds of computing of those of its processes that have ended."""
         self.status: int | None = None
         """The shell's wait status, once it is dead."""
         self.stopped = self.began
@@ -144,8 +153,10 @@ class Run:
         Everything is stopped first, until no more of it turns up: a child that is being forked just now would miss the
         TERM, and its shell would wait for it instead of running its trap.
         """
-        members = self.members()
         self.reason = reason
+        if reason.startswith(LIMIT):
+            self._kill_at_once(adopt)
+        members = self.members()
         self.asleep = all(seen.asleep for seen in members.values())
         if self.status is not None:
             self.leftovers = _rows(b"ended", members)
@@ -163,7 +174,28 @@ class Run:
         for number in (signal.SIGTERM, signal.SIGCONT):
             for pid in members:
                 send_signal(pid, number)
-        self.kill_at = time.monotonic() + self.grace
+        self.kill_at = time.monotonic() + (0.0 if reason.startswith(LIMIT) else self.grace)
+
+    def _kill_at_once(self, adopt: Callable[[], None]) -> None:
+        """What runs wild gets no time to run on. Each process is stopped before its children are looked for, so that
+        none is missed however fast they multiply; only when all stand still are they killed."""
+        until = time.monotonic() + _WILD
+        first(True)
+        send_signal(-self.pid, signal.SIGSTOP)
+        stopped: set[int] = set()
+        todo = [self.pid]
+        while todo and time.monotonic() < until:
+            while todo:
+                pid = todo.pop()
+                if pid not in stopped:
+                    stopped.add(pid)
+                    send_signal(pid, signal.SIGSTOP)
+                    todo += processes.children_of(pid)
+            adopt()
+            todo = list(self.adopted - stopped)
+        for pid in stopped:
+            send_signal(pid, signal.SIGKILL)
+        first(False)
 
     def ask_again(self, members: dict[int, Seen]) -> None:
         """A fork that has become another program since: bash may have taken the TERM for its own, and forgotten it."""

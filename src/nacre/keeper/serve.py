@@ -17,15 +17,20 @@ import time
 from nacre.keeper import processes
 from nacre.keeper.drain import drain
 from nacre.keeper.loop import Loop
-from nacre.keeper.run import CANCEL, GIVE_UP, TIMEOUT, Run, send_signal
+from nacre.keeper.meter import exceeded
+from nacre.keeper.precedence import ahead
+from nacre.keeper.run import CANCEL, GIVE_UP, LIMIT, TIMEOUT, Run, send_signal
+from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
 from nacre.keeper.spare import Spare
 from nacre.keeper.spawn import FIRST_FREE_FD, spawn
-from nacre.keeper.system import LINUX, become_keeper
 from nacre.keeper.wire import CLEAN, FAILED, START, STARTED, Channel, Garbled, Start, environment_of
+from nacre.system import LINUX, become_keeper
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from nacre.sandbox.confinement import Confinement
 
 MAIN_FD = 3
 _HEARD = {
@@ -42,6 +47,8 @@ _HEARD = {
     "SIGSYS",
 }
 """All other signals are polite requests, and ignored."""
+_LOOK = 0.05
+"""Seconds between two looks at what a run costs."""
 _BECOMING = 0.005
 """Seconds until a fork has surely become the program it is to run."""
 
@@ -64,6 +71,8 @@ class Keeper:
         """Private directories of the host, to be removed at the end."""
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
         """The last one, in both forms."""
+        self.confined: tuple[bytes, Confinement | None] = b"", None
+        """The last one, in both forms."""
         self.spare = Spare()
         self.likely: Start | None = None
         """What the next command will probably be like, once a run has ended."""
@@ -77,13 +86,15 @@ class Keeper:
         while self.runs or not self.host_gone:
             self.loop.turn(self.spare.due())
             if self.likely is not None:
-                self.spare.prepare(self.likely, self.variables(self.likely), self.files)
+                like = self.likely
+                self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
                 self.likely = None
             self.spare.expire()
         self.spare.dismiss()
         self.sweep()
+        finish_removing()
         for directory in self.directories:
-            remove(directory)
+            remove_tree(directory)
 
     # what the host says
 
@@ -128,12 +139,13 @@ class Keeper:
         rest = iter(fds)
         text, stdin, state = (next(rest) if want else None for want in wanted)
         try:
+            confinement = self.confinement(start)
             shell = self.spare.take(start)
             if shell is not None and not shell.release(start):
                 shell.abandon()  # somebody killed it just now
                 shell = None
             if shell is None:
-                shell = spawn(start, self.variables(start), self.files, text, stdin, state)
+                shell = spawn(start, self.variables(start), self.files, text, stdin, state, self.confinement(start))
                 shell.release(start)
         except (OSError, ValueError) as error:
             number = getattr(error, "errno", None) or 0
@@ -147,12 +159,22 @@ class Keeper:
         self.loop.watch(control, lambda: self.hear_run(run))
         if run.deadline < float("inf"):
             self.loop.at(run.deadline, run.tag, lambda: self.time_out(run))
+        if confinement is not None and confinement.watched:
+            ahead()
+            self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
         self.answer(control, b"%b\0%d" % (STARTED, run.pid), run.fds)
 
     def variables(self, start: Start) -> dict[bytes, bytes]:
         if start.env != self.environment[0]:
             self.environment = start.env, environment_of(start.env)
         return self.environment[1]
+
+    def confinement(self, start: Start) -> Confinement | None:
+        if start.confinement != self.confined[0]:
+            from nacre.sandbox.confinement import Confinement
+
+            self.confined = start.confinement, Confinement.decode(start.confinement)
+        return self.confined[1]
 
     def answer(self, control: Channel, message: bytes, fds: Sequence[int] = ()) -> None:
         try:
@@ -174,6 +196,19 @@ class Keeper:
     def time_out(self, run: Run) -> None:
         if not run.ended:
             self.end(run, TIMEOUT)
+
+    def measure(self, run: Run, watched: list[tuple[bytes, int]]) -> None:
+        """Again and again while it lives; the longer a look takes, the less often."""
+        began = time.monotonic()
+        if run.kill_at is not None:
+            return
+        self.adopt()
+        over = exceeded(watched, run.members(), run.spent)
+        if over:
+            self.end(run, b"%b %b" % (LIMIT, over))
+        else:
+            now = time.monotonic()
+            self.loop.at(now + max(_LOOK, 10 * (now - began)), run.tag, lambda: self.measure(run, watched))
 
     def lose_host(self) -> None:
         if self.host_gone:
@@ -202,7 +237,7 @@ class Keeper:
         touched: list[Run] = []
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 break
             if pid == 0:
@@ -218,6 +253,7 @@ class Keeper:
                 if run is None:
                     continue
                 run.adopted.discard(pid)
+            run.spent += usage.ru_utime + usage.ru_stime
             touched.append(run)
         if touched:
             self.adopt()
@@ -303,21 +339,12 @@ class Keeper:
             self.loop.forget(fd)
             os.close(fd)
         run.fds.clear()
+        remove_scratch(run.scratch)
 
 
 def _close(fds: list[int]) -> None:
     while fds:
         os.close(fds.pop())
-
-
-def remove(directory: bytes) -> None:
-    """A flat directory and its files."""
-    try:
-        for name in os.listdir(directory):
-            os.unlink(os.path.join(directory, name))
-        os.rmdir(directory)
-    except OSError:
-        pass
 
 
 def prepare() -> tuple[int, int]:

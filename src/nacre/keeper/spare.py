@@ -15,6 +15,10 @@ import time
 from nacre.keeper.spawn import Shell, place, spawn
 from nacre.keeper.wire import Start
 
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from nacre.sandbox.confinement import Confinement
+
 PATIENCE = 60.0
 
 
@@ -28,14 +32,16 @@ class Spare:
         self.pids: set[int] = set()
         """Spares that are alive: the one in waiting, and those dismissed."""
 
-    def prepare(self, like: Start, env: dict[bytes, bytes], files: tuple[int, int]) -> None:
+    def prepare(
+        self, like: Start, env: dict[bytes, bytes], files: tuple[int, int], confinement: Confinement | None
+    ) -> None:
         """Start one that fits commands like this one."""
         self._until = time.monotonic() + PATIENCE
         if self._shell is not None and self._fits(like):
             return
         self.dismiss()
         try:
-            self._shell = spawn(like, env, files)
+            self._shell = spawn(like, env, files, confinement=confinement)
         except OSError:
             return  # the command itself will say what is wrong
         self._like = like
@@ -63,6 +69,7 @@ class Spare:
             and start.env == like.env
             and start.merge == like.merge
             and start.bash == like.bash
+            and start.confinement == like.confinement
         )
 
     def died(self, pid: int) -> bool:

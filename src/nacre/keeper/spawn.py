@@ -11,10 +11,16 @@ import os
 import resource
 import signal
 
+from nacre.keeper.aside import aside
 from nacre.keeper.prelude import GATE_FD, STATE_FD, TEXT_FD, prelude
-from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE
-from nacre.keeper.system import LINUX
+from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, read
+from nacre.keeper.scratch import make_scratch, remove_scratch
 from nacre.keeper.wire import Start
+from nacre.system import LINUX
+
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from nacre.sandbox.confinement import Confinement
 
 TEXT_MAX = 4000
 """Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
@@ -28,15 +34,19 @@ DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL
 class Shell:
     """A shell at its gate, and our ends of its pipes."""
 
-    __slots__ = ("directory", "err", "gate", "out", "pid")
+    __slots__ = ("directory", "err", "gate", "out", "pid", "scratch")
 
-    def __init__(self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int) -> None:
+    def __init__(
+        self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int, scratch: bytes
+    ) -> None:
         self.pid = pid
         self.directory = directory
         """Device and inode of where it stands."""
         self.out = out
         self.err = err
         self.gate = gate
+        self.scratch = scratch
+        """Its private TMPDIR, if it has one."""
 
     def release(self, start: Start) -> bool:
         """Open the gate: from here on it is the command's. False: there is nobody at the gate any more."""
@@ -60,6 +70,7 @@ class Shell:
         for fd in (self.out, self.err):
             if fd is not None:
                 os.close(fd)
+        remove_scratch(self.scratch)
 
 
 def spawn(
@@ -69,9 +80,11 @@ def spawn(
     text: int | None = None,
     stdin: int | None = None,
     state: int | None = None,
+    confinement: Confinement | None = None,
 ) -> Shell:
     """`files` is the RLIMIT_NOFILE that it gets. OSError: it could not be started; nothing is left open."""
     opened: list[int] = []
+    scratch = b""
 
     def pipe() -> tuple[int, int]:
         ends = os.pipe()
@@ -88,30 +101,46 @@ def spawn(
         gate_end, gate = pipe()
         moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, GATE_FD)]
         moves += [(fd, target) for fd, target in ((text, TEXT_FD), (state, STATE_FD)) if fd is not None]
-        os.chdir(start.cwd)
-        try:
-            directory = place(".")
-            pid = os.posix_spawn(
-                start.bash,
-                [
-                    "bash",
-                    "-c",
-                    prelude(long=start.text is None, session=start.has_state, files=None if LINUX else files[0]),
-                ],
-                env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
-                file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
-                setsid=True,
-                setsigmask=(),
-                setsigdef=DEFAULT_SIGNALS,
-            )
-        finally:
-            os.chdir("/")
+        if confinement is not None and confinement.scratch:
+            scratch = make_scratch(confinement.scratch)
+            env = {**env, b"TMPDIR": scratch}
+            env |= {name: os.path.join(scratch, below) for name, below in confinement.redirects}
+
+        def begin() -> tuple[int, tuple[int, int]]:
+            if confinement is not None:
+                from nacre.sandbox.confine import confine
+
+                confine(confinement, scratch)
+            os.chdir(start.cwd)
+            try:
+                directory = place(".")
+                pid = os.posix_spawn(
+                    start.bash,
+                    [
+                        "bash",
+                        "-c",
+                        prelude(long=start.text is None, session=start.has_state, files=None if LINUX else files[0]),
+                    ],
+                    env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
+                    file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
+                    setsid=True,
+                    setsigmask=(),
+                    setsigdef=DEFAULT_SIGNALS,
+                )
+            finally:
+                os.chdir("/")
+            return pid, directory
+
+        pid, directory = begin() if confinement is None else aside(begin)
         if LINUX:
-            _limit(pid, files)
+            _limit(pid, [(resource.RLIMIT_NOFILE, files), *_limits_of(confinement)])
         for fd in (out, err, gate):
             if fd is not None:
                 opened.remove(fd)
-        return Shell(pid, directory, out, err, gate)
+        return Shell(pid, directory, out, err, gate, scratch)
+    except BaseException:
+        remove_scratch(scratch)
+        raise
     finally:
         for fd in opened:
             os.close(fd)
@@ -123,11 +152,26 @@ def place(path: str | bytes) -> tuple[int, int]:
     return stat.st_dev, stat.st_ino
 
 
-def _limit(pid: int, files: tuple[int, int]) -> None:
-    try:
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
-    except OSError:
-        pass  # killed already, or a kernel that lets nobody set another's limits: more descriptors than usual
+def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, int]]]:
+    if confinement is None:
+        return []
+    limits = [(number, (value, value)) for number, value in confinement.limits]
+    for name, most in confinement.watched:
+        if name == b"processes":  # the kernel counts all that the user has, wherever they belong
+            now = int(read("/proc/loadavg").split()[3].partition(b"/")[2])
+            limits.append((resource.RLIMIT_NPROC, (now + most, now + most)))
+    return limits
+
+
+def _limit(pid: int, limits: list[tuple[int, tuple[int, int]]]) -> None:
+    for number, (soft, hard) in limits:
+        try:
+            most = resource.prlimit(pid, number)[1]
+            if most != resource.RLIM_INFINITY:
+                soft, hard = (min(most, each) if each != resource.RLIM_INFINITY else most for each in (soft, hard))
+            resource.prlimit(pid, number, (soft, hard))
+        except OSError:
+            pass  # killed already, or a kernel that lets nobody set another's limits: more than it should have
 
 
 def _tag(pid: int, tag: int) -> None:

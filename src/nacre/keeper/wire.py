@@ -11,7 +11,7 @@ import socket
 import struct
 from collections import deque
 
-from nacre.keeper.system import LINUX, payload
+from nacre.system import LINUX, payload
 
 TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Start:
 
     __slots__ = (
         "bash",
+        "confinement",
         "cwd",
         "env",
         "grace",
@@ -80,6 +81,7 @@ class Start:
         cwd: bytes,
         text: bytes | None,
         env: bytes,
+        confinement: bytes = b"",
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -96,6 +98,8 @@ class Start:
         """None: too long to be said here; it comes as a file."""
         self.env = env
         """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
+        self.confinement = confinement
+        """What the kernel is to enforce, as `Confinement` puts it; empty for nothing."""
 
     def message(self) -> bytes:
         flags = (self.merge, self.keep, self.reusable, self.has_stdin, self.has_state, self.text is None)
@@ -109,14 +113,15 @@ class Start:
                 self.bash,
                 self.cwd,
                 self.text or b"",
-                self.env,
+                b"%d" % len(self.confinement),
+                self.confinement + self.env,
             )
         )
 
     @classmethod
     def parse(cls, message: bytes) -> Start:
         try:
-            _, tag, timeout, grace, flags, bash, cwd, text, env = message.split(b"\0", 8)
+            _, tag, timeout, grace, flags, bash, cwd, text, size, rest = message.split(b"\0", 9)
             merge, keep, reusable, has_stdin, has_state, text_is_file = (flag == 49 for flag in flags)
             return cls(
                 tag=int(tag),
@@ -130,7 +135,8 @@ class Start:
                 bash=bash,
                 cwd=cwd,
                 text=None if text_is_file else text,
-                env=env,
+                env=rest[int(size) :],
+                confinement=rest[: int(size)],
             )
         except ValueError as error:
             raise Garbled("start") from error

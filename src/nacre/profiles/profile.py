@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from nacre.frozen import frozen
+from collections.abc import Mapping
+
+from nacre.frozen import field, frozen
 from nacre.policy.policy import DEFAULT, Policy
-from nacre.types import MIB, Leftovers
+from nacre.types import GIB, MIB, Access, Leftovers, Limits
+
+READING = Limits(memory=4 * GIB, cpu=3600, processes=512)
+"""Enough for whatever only reads."""
 
 
 @frozen(kw_only=True)
@@ -25,5 +30,7 @@ class Profile:
     """Bytes of each stream held in memory."""
     spill: int = 16 * MIB
     """Bytes of the spill file."""
+    limits: Mapping[Access, Limits] = field(default_factory=lambda: {"restricted": READING})
+    """What a run may cost, by its access."""
     policy: Policy = DEFAULT
     """What may run, what asks, what is refused."""

@@ -1,0 +1,124 @@
+"""Private directories of confined runs: made empty, removed with all that is in them.
+
+What a command leaves there may be anything: links, closed directories, a million files. Links are never followed, and
+removing takes place beside the keeper's other work.
+"""
+
+from __future__ import annotations
+
+import _thread
+import itertools
+import os
+import stat
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_numbers = itertools.count(1)
+_at_work: list[_thread.LockType] = []
+
+
+def make_scratch(root: bytes) -> bytes:
+    """A new one. OSError: it cannot be made."""
+    while True:
+        path = os.path.join(root, b"tmp-%d" % next(_numbers))
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            continue  # of a keeper that died
+        return path
+
+
+def remove_scratch(path: bytes) -> None:
+    """Now if it is empty, as it nearly always is; else soon."""
+    if not path:
+        return
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return
+    except OSError:
+        _at_work[:] = [lock for lock in _at_work if lock.locked()]
+        lock = _thread.allocate_lock()
+        lock.acquire()
+        _at_work.append(lock)
+
+        def work() -> None:
+            try:
+                remove_tree(path)
+            finally:
+                lock.release()
+
+        _thread.start_new_thread(work, ())
+
+
+def finish_removing() -> None:
+    while _at_work:
+        _at_work.pop().acquire()
+
+
+def remove_tree(path: bytes) -> None:
+    """As far as it goes."""
+    try:
+        top = os.open(path, _DIRECTORY)
+    except OSError:
+        return
+    try:
+        _empty(top)
+    finally:
+        os.close(top)
+    try:
+        os.rmdir(path)
+    except OSError:
+        pass  # something in it could not be removed
+
+
+def _empty(top: int) -> None:
+    """Directories in it are emptied by moving those in them up: a command may have nested them deeper than a path, a
+    stack or the number of descriptors goes."""
+    kept: set[str] = set()
+    while names := [name for name in os.listdir(top) if name not in kept]:
+        for name in names:
+            try:
+                _remove(name, top)
+            except OSError:
+                kept.add(name)
+
+
+def _remove(name: str, top: int) -> None:
+    if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=top)
+        return
+    _open_up(name, top)
+    inner = os.open(name, _DIRECTORY, dir_fd=top)
+    try:
+        for child in os.listdir(inner):
+            if stat.S_ISDIR(os.stat(child, dir_fd=inner, follow_symlinks=False).st_mode):
+                _open_up(child, inner)
+                os.rename(child, f".{next(_numbers)}", src_dir_fd=inner, dst_dir_fd=top)
+            else:
+                os.unlink(child, dir_fd=inner)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=top)
+
+
+def remove_below(name: str, parent: int) -> None:
+    """One entry of an open directory. OSError: some of it is still there."""
+    if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+        _open_up(name, parent)
+        inner = os.open(name, _DIRECTORY, dir_fd=parent)
+        try:
+            _empty(inner)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=parent)
+    else:
+        os.unlink(name, dir_fd=parent)
+
+
+def _open_up(name: str, parent: int) -> None:
+    """The command may have closed it to everybody. Through a descriptor: `chmod` would follow a link."""
+    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", 0o700)
+    finally:
+        os.close(fd)

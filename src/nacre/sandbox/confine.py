@@ -1,0 +1,178 @@
+"""A Confinement in, this thread confined: for good, with everything it starts. The keeper calls it on a throw-away one.
+
+First what needs power (namespaces, mounts), then what forbids it. Any failure is an OSError, and nothing may be started
+from a thread that failed half way.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from nacre.sandbox import landlock
+from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, Confinement
+from nacre.sandbox.libc import call
+from nacre.sandbox.syscalls import NUMBERS
+
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE = 24, 24
+_PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITIES = 0x20080522
+"""The third version of what `capset` takes."""
+_CLONE_NEWNS, _CLONE_NEWNET = 0x20000, 0x40000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_MOUNT_ATTR_RDONLY = 1
+
+
+def confine(wanted: Confinement, scratch: bytes) -> None:
+    """`scratch` is the private TMPDIR that was made for this run, or nothing."""
+    if wanted.closed or wanted.mounts:
+        _mount(wanted, scratch)
+    if wanted.loopback:
+        own_network()
+    if wanted.powerless:
+        prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    elif wanted.limits:
+        keep_limits()
+    if wanted.landlock is not None:
+        _restrict(wanted, scratch)
+    if wanted.powerless:
+        set_capabilities(0)
+    if wanted.filter:
+        install(wanted.filter)
+
+
+def prctl(option: int, value: int, address: bytes | int = 0) -> None:
+    """Python has no name for it."""
+    import ctypes
+
+    if ctypes.CDLL(None, use_errno=True).prctl(option, ctypes.c_ulong(value), address, 0, 0) < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def install(program: bytes) -> None:
+    """A filter for this thread. It needs `no_new_privs`."""
+    import ctypes
+
+    code = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("H6xQ", len(program) // 8, ctypes.addressof(code))
+    prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, head)
+
+
+def set_capabilities(mask: int) -> None:
+    """Effective and permitted; none are inherited."""
+    low, high = mask & 0xFFFFFFFF, mask >> 32
+    head = struct.pack("Ii", _CAPABILITIES, 0)
+    call(_numbers()["capset"], head, struct.pack("6I", low, low, 0, high, high, 0))
+
+
+def keep_limits() -> None:
+    """root may raise any limit: not without this one capability, which no program that it starts can get back."""
+    permitted = _permitted()
+    if permitted & (1 << _CAP_SYS_RESOURCE):
+        prctl(_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE)
+        set_capabilities(permitted & ~(1 << _CAP_SYS_RESOURCE))
+
+
+def _permitted() -> int:
+    import ctypes
+
+    data = ctypes.create_string_buffer(24)
+    call(_numbers()["capget"], struct.pack("Ii", _CAPABILITIES, 0), data)
+    _, low, _, _, high, _ = struct.unpack("6I", data)
+    return int(high << 32 | low)
+
+
+def _numbers() -> dict[str, int]:
+    return NUMBERS[os.uname().machine]
+
+
+def _restrict(wanted: Confinement, scratch: bytes) -> None:
+    assert wanted.landlock is not None
+    files, network, scopes = wanted.landlock
+    ruleset = landlock.create(files, network, scopes)
+    try:
+        for rights, path in wanted.grants:
+            try:
+                landlock.allow_below(ruleset, path, rights & files)
+            except FileNotFoundError:
+                pass  # nothing to grant; whatever is made there later is not writable
+        if scratch:
+            landlock.allow_below(ruleset, scratch, landlock.EVERYTHING & files)
+        for port in wanted.ports:
+            landlock.allow_port(ruleset, port, landlock.CONNECT_TCP & network)
+        landlock.restrict_thread(ruleset)
+    finally:
+        os.close(ruleset)
+
+
+# namespaces
+
+
+def _mount(wanted: Confinement, scratch: bytes) -> None:
+    own_mounts()
+    opened = [path for kind, path in wanted.mounts if kind == OPEN and os.path.exists(path)]
+    opened += [scratch] if scratch else []
+    for path in opened:
+        mount(path, path, b"", _MS_BIND | _MS_REC)
+    if wanted.closed:
+        for path in _writable_mounts():
+            if not any(path == each or path.startswith(each + b"/") for each in opened):
+                _make_read_only(path, recursive=False)
+    for kind, path in wanted.mounts:
+        if kind == CLOSE and os.path.exists(path):
+            mount(path, path, b"", _MS_BIND | _MS_REC)
+            _make_read_only(path, recursive=True)
+        elif kind == HIDE and os.path.isdir(path):
+            mount(b"none", path, b"tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV, b"mode=000,size=4096")
+        elif kind == HIDE and os.path.exists(path):
+            mount(b"/dev/null", path, b"", _MS_BIND)
+        elif kind == MEMORY and os.path.isdir(path):
+            mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777")
+
+
+def own_mounts() -> None:
+    """A mount namespace for this thread; what happens in it is seen by nobody else."""
+    call(_numbers()["unshare"], _CLONE_NEWNS)
+    mount(b"none", b"/", b"", _MS_REC | _MS_PRIVATE)
+
+
+def mount(source: bytes, target: bytes, kind: bytes, flags: int, data: bytes = b"") -> None:
+    call(_numbers()["mount"], source + b"\0", target + b"\0", kind + b"\0", flags, data + b"\0")
+
+
+def _make_read_only(path: bytes, *, recursive: bool) -> None:
+    attributes = struct.pack("QQQQ", _MOUNT_ATTR_RDONLY, 0, 0, 0)
+    how = _AT_RECURSIVE if recursive else 0
+    call(_numbers()["mount_setattr"], _AT_FDCWD, path + b"\0", how, attributes, len(attributes))
+
+
+def _writable_mounts() -> list[bytes]:
+    found = []
+    with open("/proc/thread-self/mountinfo", "rb") as file:
+        for line in file:
+            fields = line.split(b" ")
+            if b"ro" not in fields[5].split(b","):
+                found.append(_unescaped(fields[4]))
+    return found
+
+
+def _unescaped(path: bytes) -> bytes:
+    r"""Blanks and the like are written as \040."""
+    parts = path.split(b"\\")
+    return parts[0] + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in parts[1:])
+
+
+_SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
+
+
+def own_network() -> None:
+    """With nothing in it but a loopback of its own."""
+    import fcntl
+    import socket
+
+    call(_numbers()["unshare"], _CLONE_NEWNET)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))

@@ -1,0 +1,130 @@
+"""What the kernel is to enforce for one run, as host and keeper tell it each other. Pure.
+
+Every part is one field, `name=value`; the whole travels as bytes, so that two runs are confined alike exactly when
+their bytes are equal.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OPEN, CLOSE, HIDE, MEMORY = b"open", b"close", b"hide", b"memory"
+"""What a mount does to a path: leave it writable, make it read-only, cover it, make it private shared memory."""
+
+
+class Confinement:
+    __slots__ = (
+        "closed",
+        "filter",
+        "grants",
+        "landlock",
+        "limits",
+        "loopback",
+        "mounts",
+        "ports",
+        "powerless",
+        "redirects",
+        "scratch",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        *,
+        powerless: bool = False,
+        landlock: tuple[int, int, int] | None = None,
+        grants: Iterable[tuple[int, bytes]] = (),
+        ports: Iterable[int] = (),
+        filter: bytes = b"",
+        closed: bool = False,
+        mounts: Iterable[tuple[bytes, bytes]] = (),
+        loopback: bool = False,
+        scratch: bytes = b"",
+        redirects: Iterable[tuple[bytes, bytes]] = (),
+        limits: Iterable[tuple[int, int]] = (),
+        watched: Iterable[tuple[bytes, int]] = (),
+    ) -> None:
+        self.powerless = powerless
+        """No new privileges, no capabilities."""
+        self.landlock = landlock
+        """What it forbids: rights on files, rights on TCP, scopes."""
+        self.grants = [*grants]
+        """Rights on files that it gives back, each below a path. A path that does not exist is left out."""
+        self.ports = [*ports]
+        """That may be connected to."""
+        self.filter = filter
+        """For seccomp."""
+        self.closed = closed
+        """In a mount namespace of its own, where everything is read-only but what `mounts` opens."""
+        self.mounts = [*mounts]
+        self.loopback = loopback
+        """In a network namespace of its own."""
+        self.scratch = scratch
+        """Where to make the private TMPDIR; empty for none."""
+        self.redirects = [*redirects]
+        """Variables that point into the TMPDIR, and where."""
+        self.limits = [*limits]
+        """Resource limits: number and value."""
+        self.watched = [*watched]
+        """What the keeper counts over the whole run: `memory` (bytes), `cpu` (seconds), `processes`."""
+
+    def encode(self) -> bytes:
+        fields: list[bytes] = []
+        if self.powerless:
+            fields.append(b"powerless=")
+        if self.landlock is not None:
+            fields.append(b"landlock=%d %d %d" % self.landlock)
+        fields += [b"grant=%d %b" % grant for grant in self.grants]
+        fields += [b"port=%d" % port for port in self.ports]
+        if self.filter:
+            fields.append(b"filter=" + self.filter.hex().encode())
+        if self.closed:
+            fields.append(b"closed=")
+        fields += [b"mount=%b %b" % mount for mount in self.mounts]
+        if self.loopback:
+            fields.append(b"loopback=")
+        if self.scratch:
+            fields.append(b"scratch=" + self.scratch)
+        fields += [b"redirect=%b %b" % redirect for redirect in self.redirects]
+        fields += [b"limit=%d %d" % limit for limit in self.limits]
+        fields += [b"watch=%b %d" % watch for watch in self.watched]
+        return b"\0".join(fields)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Confinement:
+        """ValueError: these are no bytes of ours."""
+        made = cls()
+        for field in data.split(b"\0") if data else []:
+            name, _, value = field.partition(b"=")
+            first, _, rest = value.partition(b" ")
+            match name:
+                case b"powerless":
+                    made.powerless = True
+                case b"landlock":
+                    files, network, scopes = map(int, value.split())
+                    made.landlock = files, network, scopes
+                case b"grant":
+                    made.grants.append((int(first), rest))
+                case b"port":
+                    made.ports.append(int(value))
+                case b"filter":
+                    made.filter = bytes.fromhex(value.decode())
+                case b"closed":
+                    made.closed = True
+                case b"mount":
+                    made.mounts.append((first, rest))
+                case b"loopback":
+                    made.loopback = True
+                case b"scratch":
+                    made.scratch = value
+                case b"redirect":
+                    made.redirects.append((first, rest))
+                case b"limit":
+                    made.limits.append((int(first), int(rest)))
+                case b"watch":
+                    made.watched.append((first, int(rest)))
+                case _:
+                    raise ValueError(f"a confinement with {name!r}")
+        return made

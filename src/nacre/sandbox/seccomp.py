@@ -1,0 +1,188 @@
+"""What must not be asked of the kernel, as a program that the kernel itself runs before every system call. Pure.
+
+Landlock speaks of files, TCP and signals; this closes the rest. A program is a search tree over the numbers of the
+calls that matter, each leaf a few tests of the arguments; everything else is allowed. It fails with an error that
+programs know how to take, and ends a program only when it speaks for another architecture, where numbers mean
+something else.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
+
+Sockets: TypeAlias = Literal["none", "unix", "tcp", "internet"]
+"""What may be opened: nothing but socket pairs; unix sockets; TCP as well (to ports that Landlock names); anything that
+reaches the network."""
+
+_EPERM, _ENOSYS = 1, 38
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_SOCK_STREAM, _SOCK_KIND = 1, 0xF
+_IPPROTO_TCP = 6
+_MSG_FASTOPEN = 0x20000000
+_NAMESPACES = 0x7E020000
+"""Every CLONE_NEW… but the one for time, which `clone` cannot make."""
+_O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_X32 = 0x40000000
+
+# one instruction: code, jump if true, jump if false, operand
+Instruction: TypeAlias = tuple[int, int, int, int]
+Block: TypeAlias = "list[Instruction]"
+
+_LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x54, 0x06
+_NUMBER, _ARCHITECTURE = 0, 4
+ALLOW: Block = [(_RETURN, 0, 0, 0x7FFF0000)]
+_KILL: Block = [(_RETURN, 0, 0, 0x80000000)]
+
+
+def _deny(error: int = _EPERM) -> Block:
+    return [(_RETURN, 0, 0, 0x00050000 | error)]
+
+
+def _argument(index: int) -> Instruction:
+    """Its lower half: everything we look at is an `int` to the kernel."""
+    return (_LOAD, 0, 0, 16 + 8 * index)
+
+
+def _if_equal(value: int, then: Block, otherwise: Block) -> Block:
+    return [(_EQUAL, 0, len(then), value), *then, *otherwise]
+
+
+def _if_any_bit(mask: int, then: Block, otherwise: Block) -> Block:
+    return [(_ANY_BIT, 0, len(then), mask), *then, *otherwise]
+
+
+def _only(index: int, *values: int) -> Block:
+    """Denied unless the argument is one of these."""
+    block = _deny()
+    for value in values:
+        block = _if_equal(value, ALLOW, block)
+    return [_argument(index), *block]
+
+
+def _never(index: int, *values: int) -> Block:
+    """Denied if the argument is one of these."""
+    block = ALLOW
+    for value in values:
+        block = _if_equal(value, _deny(), block)
+    return [_argument(index), *block]
+
+
+def _without(index: int, mask: int) -> Block:
+    """Denied if the argument has one of these bits."""
+    return [_argument(index), *_if_any_bit(mask, _deny(), ALLOW)]
+
+
+_POWERS = (
+    "io_uring_setup io_uring_enter io_uring_register ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp "
+    "process_madvise process_mrelease move_pages migrate_pages "
+    "mount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr "
+    "unshare setns swapon swapoff quotactl quotactl_fd acct open_by_handle_at fanotify_init vhangup "
+    "bpf perf_event_open userfaultfd keyctl add_key request_key "
+    "init_module finit_module delete_module kexec_load kexec_file_load reboot syslog uselib _sysctl "
+    "settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname iopl ioperm modify_ldt"
+).split()
+"""Ways round everything else, or matters of the machine. No command of an agent needs one of these."""
+
+_METADATA = (
+    "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat file_setattr "
+    "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"
+).split()
+"""Landlock lets these pass on any file of the user."""
+
+_SHARED = ("shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink").split()
+"""Memory and queues that other programs of the user share."""
+
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_TERMINAL = (_TIOCSTI, _TIOCLINUX)
+"""Typing into a terminal on its user's behalf."""
+_FILE_FLAGS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x40806685)
+"""FS_IOC_SETFLAGS, FSSETXATTR, SETVERSION, ENABLE_VERITY: changes to a file that need no writable descriptor."""
+_BTRFS, _OF_KIND = 0x9400, 0xFF00
+"""Its requests make and delete whole trees through a descriptor that is only readable."""
+
+
+def _sockets(sockets: Sockets) -> Block:
+    if sockets == "none":
+        return _deny()
+    if sockets == "unix":
+        return _only(0, _AF_UNIX)
+    if sockets == "internet":
+        return _only(0, _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)
+    protocol = [_argument(2), *_if_equal(0, ALLOW, _if_equal(_IPPROTO_TCP, ALLOW, _deny()))]  # not MPTCP
+    tcp = [_argument(1), (_AND, 0, 0, _SOCK_KIND), *_if_equal(_SOCK_STREAM, protocol, _deny())]
+    inet = _if_equal(_AF_INET, tcp, _if_equal(_AF_INET6, tcp, _deny()))
+    return [_argument(0), *_if_equal(_AF_UNIX, ALLOW, inet)]
+
+
+def _ioctls(*, metadata: bool) -> Block:
+    if not metadata:
+        return _never(1, *_TERMINAL)
+    btrfs = [(_AND, 0, 0, _OF_KIND), *_if_equal(_BTRFS, _deny(), ALLOW)]
+    for request in (*_TERMINAL, *_FILE_FLAGS):
+        btrfs = _if_equal(request, _deny(), btrfs)
+    return [_argument(1), *btrfs]
+
+
+def _opens(index: int) -> Block:
+    """Reading and truncating in one call, which old Landlocks take for reading."""
+    truncating = [(_AND, 0, 0, _O_ACCMODE), *_if_equal(0, _deny(), ALLOW)]
+    return [_argument(index), *_if_any_bit(_O_TRUNC, truncating, ALLOW)]
+
+
+def rules(*, sockets: Sockets, metadata: bool, shared: bool, truncation: bool) -> dict[str, Block]:
+    """By the name of the call. True closes `metadata`, `shared` memory, `truncation` by path."""
+    found = dict.fromkeys(_POWERS, _deny())
+    found["clone3"] = _deny(_ENOSYS)  # its flags are out of sight; without it the C library uses `clone`
+    found["clone"] = _without(0, _NAMESPACES)
+    found["socket"] = _sockets(sockets)
+    found["socketpair"] = _only(0, _AF_UNIX)
+    found["ioctl"] = _ioctls(metadata=metadata)
+    # priorities and limits of processes outside: these take a process number, and 0 is the caller
+    for name, index in (("prlimit64", 0), ("setpriority", 1), ("ioprio_set", 1)):
+        found[name] = _only(index, 0)
+    for name in ("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"):
+        found[name] = _only(0, 0)
+    if sockets == "tcp":  # data with the first packet needs no `connect`, which is all that Landlock watches
+        found["sendto"] = found["sendmmsg"] = _without(3, _MSG_FASTOPEN)
+        found["sendmsg"] = _without(2, _MSG_FASTOPEN)
+    if metadata:
+        found |= dict.fromkeys(_METADATA, _deny())
+    if shared:
+        found |= dict.fromkeys(_SHARED, _deny())
+    if truncation:
+        found |= {"truncate": _deny(), "openat2": _deny(_ENOSYS), "open": _opens(1), "openat": _opens(2)}
+    return found
+
+
+@lru_cache(maxsize=32)
+def program(machine: str, *, sockets: Sockets, metadata: bool, shared: bool, truncation: bool) -> bytes:
+    """As the kernel wants it."""
+    numbers = NUMBERS[machine]
+    wanted = rules(sockets=sockets, metadata=metadata, shared=shared, truncation=truncation)
+    leaves = sorted((numbers[name], block) for name, block in wanted.items() if name in numbers)
+    tree = _search(leaves)
+    if machine == "x86_64":
+        tree = [(_AT_LEAST, 0, 1, _X32), *_deny(_ENOSYS), *tree]
+    whole = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, ARCHITECTURES[machine]),
+        *_KILL,
+        (_LOAD, 0, 0, _NUMBER),
+        *tree,
+    ]
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in whole)
+
+
+def _search(leaves: Sequence[tuple[int, Block]]) -> Block:
+    """Half of the numbers at a time: a linear list would cost every call of every program."""
+    if len(leaves) == 1:
+        number, block = leaves[0]
+        return _if_equal(number, block, ALLOW)
+    middle = len(leaves) // 2
+    left, right = _search(leaves[:middle]), _search(leaves[middle:])
+    return [(_AT_LEAST, 0, 1, leaves[middle][0]), (_JUMP, 0, 0, len(left)), *left, *right]
