@@ -8,22 +8,11 @@ from __future__ import annotations
 
 import os
 
-_FOREMOST = -20
 _RESET_ON_FORK = 0x40000000
 
 
-def ahead() -> None:
-    """Before others from now on."""
-    try:
-        if os.getpriority(os.PRIO_PROCESS, 0) == 0:  # who was told to be nice stays so, and so do his commands
-            os.sched_setscheduler(0, os.SCHED_OTHER | _RESET_ON_FORK, os.sched_param(0))
-            os.setpriority(os.PRIO_PROCESS, 0, _FOREMOST)
-    except (AttributeError, OSError):
-        pass
-
-
-def first(wanted: bool) -> None:
-    """Before everybody, for the moment. Nothing may be started meanwhile."""
+def precede(wanted: bool) -> None:
+    """Run before everything else that wants to, or like anything else."""
     try:
         kind = os.SCHED_FIFO if wanted else os.SCHED_OTHER
         os.sched_setscheduler(0, kind | _RESET_ON_FORK, os.sched_param(1 if wanted else 0))

@@ -178,6 +178,18 @@ def tree(roots: set[int]) -> dict[int, Seen]:
     return found
 
 
+def below(roots: set[int]) -> set[int]:
+    """The numbers of `tree`, dead ones among them: all that a process can be found by while everything moves."""
+    found: set[int] = set()
+    todo = list(roots)
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo += children_of(pid)
+    return found
+
+
 def tagged(first: int, last: int) -> dict[int, Seen]:
     """Every process on the machine whose tag lies in the range, and everything below it."""
     return tree({pid for pid in _pids() if (tag := tag_of(pid)) is not None and first <= tag <= last})

@@ -12,7 +12,6 @@ import signal
 import time
 
 from nacre.keeper import processes
-from nacre.keeper.precedence import first
 from nacre.keeper.processes import Seen
 from nacre.keeper.spawn import Shell
 from nacre.keeper.wire import ENDED, Channel, Start
@@ -27,7 +26,9 @@ GIVE_UP = 1.0
 _FREEZE = 0.0005
 _FREEZE_ROUNDS = 5 if LINUX else 0
 """Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
-_WILD = 5.0
+_GIVE_UP_GROWING = 10.0
+"""Seconds after which even a run that brings forth new processes all the time is given up."""
+_WILD = 2.0
 """Seconds that everything else may have to wait while a run is stopped that does not stop growing."""
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
@@ -43,6 +44,7 @@ class Run:
         "began",
         "control",
         "deadline",
+        "doomed",
         "ended",
         "fds",
         "foreign",
@@ -90,6 +92,8 @@ class Run:
         self.kill_at: float | None = None
         """Set while the ladder is climbed."""
         self.killing_since: float | None = None
+        self.doomed: set[int] = set()
+        """Processes that were sent KILL."""
         self.adopted: set[int] = set()
         """Processes of this run that have become children of the keeper."""
         self.forks: set[int] = set()
@@ -155,7 +159,8 @@ class Run:
         """
         self.reason = reason
         if reason.startswith(LIMIT):
-            self._kill_at_once(adopt)
+            self.kill_at = time.monotonic()  # what runs wild gets no time to run on
+            return
         members = self.members()
         self.asleep = all(seen.asleep for seen in members.values())
         if self.status is not None:
@@ -174,28 +179,28 @@ class Run:
         for number in (signal.SIGTERM, signal.SIGCONT):
             for pid in members:
                 send_signal(pid, number)
-        self.kill_at = time.monotonic() + (0.0 if reason.startswith(LIMIT) else self.grace)
+        self.kill_at = time.monotonic() + self.grace
 
-    def _kill_at_once(self, adopt: Callable[[], None]) -> None:
-        """What runs wild gets no time to run on. Each process is stopped before its children are looked for, so that
-        none is missed however fast they multiply; only when all stand still are they killed."""
+    def _kill_all(self, adopt: Callable[[], None]) -> None:
+        """Everything is stopped first, one look after the other until there is nothing new, and killed when all of it
+        stands still: what is being forked just now is missed by any single look, and a fork bomb by all of them."""
         until = time.monotonic() + _WILD
-        first(True)
         send_signal(-self.pid, signal.SIGSTOP)
         stopped: set[int] = set()
-        todo = [self.pid]
+        todo = {self.pid, *self.adopted}
         while todo and time.monotonic() < until:
             while todo:
                 pid = todo.pop()
-                if pid not in stopped:
-                    stopped.add(pid)
-                    send_signal(pid, signal.SIGSTOP)
-                    todo += processes.children_of(pid)
+                stopped.add(pid)
+                send_signal(pid, signal.SIGSTOP)
+                todo.update(child for child in processes.children_of(pid) if child not in stopped)
             adopt()
-            todo = list(self.adopted - stopped)
+            todo = self.adopted - stopped or processes.below({self.pid, *self.adopted}) - stopped
         for pid in stopped:
             send_signal(pid, signal.SIGKILL)
-        first(False)
+        if stopped - self.doomed:
+            self.killing_since = time.monotonic()  # it still grew
+        self.doomed |= stopped
 
     def ask_again(self, members: dict[int, Seen]) -> None:
         """A fork that has become another program since: bash may have taken the TERM for its own, and forgotten it."""
@@ -203,7 +208,7 @@ class Run:
             self.forks.discard(pid)
             send_signal(pid, signal.SIGTERM)
 
-    def climb(self, now: float) -> float | None:
+    def climb(self, now: float, adopt: Callable[[], None]) -> float | None:
         """When to look again; None when there is nothing more to do."""
         assert self.kill_at is not None
         members = self.members()
@@ -214,10 +219,11 @@ class Run:
             return min(now + _LOOK_AGAIN, self.kill_at)
         if self.killing_since is None:
             self.killing_since = now  # the first KILL, however late: the machine may have slept
-        elif now > self.killing_since + GIVE_UP:
+        elif now > self.killing_since + GIVE_UP or now > self.kill_at + _GIVE_UP_GROWING:
             return None
         if LINUX:
             self.foreign |= {tag for tag in map(processes.tag_of, members) if tag is not None} - {self.tag}
+            self._kill_all(adopt)
         for group in {seen.pgid for seen in members.values()}:
             # the whole group at once: one by one, something that forks could stay ahead of us
             send_signal(-group, signal.SIGKILL)

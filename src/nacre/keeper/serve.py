@@ -18,7 +18,7 @@ from nacre.keeper import processes
 from nacre.keeper.drain import drain
 from nacre.keeper.loop import Loop
 from nacre.keeper.meter import exceeded
-from nacre.keeper.precedence import ahead
+from nacre.keeper.precedence import precede
 from nacre.keeper.run import CANCEL, GIVE_UP, LIMIT, TIMEOUT, Run, send_signal
 from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
 from nacre.keeper.spare import Spare
@@ -67,6 +67,8 @@ class Keeper:
         """Orphans by pid; None for one that no run can be found for."""
         self.killed: set[int] = set()
         """Tags of runs that were ended: whatever turns up with one is ended too."""
+        self.measured: set[int] = set()
+        """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
         self.directories: list[bytes] = []
         """Private directories of the host, to be removed at the end."""
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
@@ -160,7 +162,8 @@ class Keeper:
         if run.deadline < float("inf"):
             self.loop.at(run.deadline, run.tag, lambda: self.time_out(run))
         if confinement is not None and confinement.watched:
-            ahead()
+            self.measured.add(run.tag)
+            precede(True)
             self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
         self.answer(control, b"%b\0%d" % (STARTED, run.pid), run.fds)
 
@@ -199,16 +202,16 @@ class Keeper:
 
     def measure(self, run: Run, watched: list[tuple[bytes, int]]) -> None:
         """Again and again while it lives; the longer a look takes, the less often."""
-        began = time.monotonic()
         if run.kill_at is not None:
             return
+        began = time.thread_time()
         self.adopt()
         over = exceeded(watched, run.members(), run.spent)
         if over:
             self.end(run, b"%b %b" % (LIMIT, over))
         else:
-            now = time.monotonic()
-            self.loop.at(now + max(_LOOK, 10 * (now - began)), run.tag, lambda: self.measure(run, watched))
+            pause = max(_LOOK, 10 * (time.thread_time() - began))
+            self.loop.at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
 
     def lose_host(self) -> None:
         if self.host_gone:
@@ -315,7 +318,7 @@ class Keeper:
     def climb(self, run: Run, *, timed: bool = False) -> None:
         """`timed`: this call keeps the ladder's clock; others are only a look because something died."""
         self.adopt()
-        again = run.climb(time.monotonic())
+        again = run.climb(time.monotonic(), self.adopt)
         if again is None:
             self.finish(run)
         elif timed:
@@ -339,6 +342,9 @@ class Keeper:
             self.loop.forget(fd)
             os.close(fd)
         run.fds.clear()
+        if run.tag in self.measured:
+            self.measured.discard(run.tag)
+            precede(bool(self.measured))
         remove_scratch(run.scratch)
 
 

@@ -28,6 +28,7 @@ TEXT_MAX = 4000
 FIRST_FREE_FD = 64
 """The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
 
+_NICE = os.getpriority(os.PRIO_PROCESS, 0)
 DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
@@ -133,6 +134,8 @@ def spawn(
 
         pid, directory = begin() if confinement is None else aside(begin)
         if LINUX:
+            if _NICE:
+                os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # lost where this process takes precedence
             _limit(pid, [(resource.RLIMIT_NOFILE, files), *_limits_of(confinement)])
         for fd in (out, err, gate):
             if fd is not None:
