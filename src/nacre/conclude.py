@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from typing import assert_never
 
 from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
 from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT
-from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, OverLimit, Process, Signalled, TimedOut
+from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, OverLimit, Process, Signalled, TimedOut, amount
 from nacre.types import Plan
 
 _QUIET = 5.0
@@ -65,6 +66,31 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
         verb = "could not be ended" if was_to_end else "left running"
         remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
     return remarks
+
+
+_OUT_OF = {
+    "memory": re.compile(r"MemoryError|Cannot allocate memory|[Oo]ut of memory|bad_alloc|ENOMEM"),
+    "file_size": re.compile(r"File too large|File size limit exceeded|EFBIG"),
+    "open_files": re.compile(r"Too many open files|EMFILE"),
+    "processes": re.compile(r"fork: .*Resource temporarily unavailable|fork: retry|EAGAIN"),
+    "cpu": re.compile(r"CPU time limit exceeded"),
+}
+_SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
+
+
+def remarks_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
+    """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal."""
+    remarks = []
+    number = exit_status(outcome) - 128
+    for name, words in _OUT_OF.items():
+        value = getattr(plan.limits, name)
+        if value is not None and not isinstance(outcome, OverLimit):
+            certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
+            if certain or words.search(output):
+                remarks.append(
+                    f"{'' if certain else 'Likely '}over the limit of {amount(name, value)}, for each process."
+                )
+    return [remark[0].upper() + remark[1:] for remark in remarks]
 
 
 def _count(running: tuple[Process, ...]) -> str:

@@ -44,7 +44,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         inherited, env=request.env, clear_env=request.clear_env, pass_env=ctx.pass_env, secrets=ctx.secrets
     )
     limits = _limits(ctx, profile)
-    confined = _confined(ctx, cwd, limits, environment.values)
+    confined = confine(ctx, cwd, limits, environment.values)
     quiet = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     return Plan(
         text=text,
@@ -63,7 +63,9 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,
         confinement=b"" if confined is None else confined.confinement.encode(),
-        scratch=ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict),
+        scratch=has_scratch(ctx),
+        limits=limits,
+        wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
     )
@@ -114,7 +116,12 @@ def _stdin(stdin: str | bytes | None) -> bytes | None:
     return _encoded(stdin, "stdin", nul_allowed=True)
 
 
-def _confined(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+def has_scratch(ctx: ToolContext) -> bool:
+    """Whether it gets a private TMPDIR."""
+    return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
+
+
+def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
     """What the kernel will enforce; None for nothing. Nothing of it is loaded before somebody asks."""
     access = _one_of(ctx.access, _ACCESS, "access")
     _check_fits(ctx)

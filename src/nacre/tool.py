@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from nacre.capture import Collector
-from nacre.conclude import outcome_of, remarks_on
+from nacre.conclude import outcome_of, remarks_on, remarks_on_limits
 from nacre.environment import host_environment, login_environment
 from nacre.frozen import frozen
 from nacre.gate import Gate
@@ -20,10 +20,10 @@ from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
 from nacre.keeper.live import start
 from nacre.permission import permission
-from nacre.plan import plan_for
+from nacre.plan import confine, directory_for, has_scratch, plan_for
 from nacre.profiles import DEFAULT, Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started
-from nacre.types import Plan, Request, ToolContext
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Started
+from nacre.types import Access, Limits, Plan, Request, ToolContext
 
 
 @frozen
@@ -41,6 +41,26 @@ class Bash:
     def __init__(self, profile: Profile | str = DEFAULT, *, max_running: int | None = None) -> None:
         self.profile = named(profile) if isinstance(profile, str) else profile
         self._gate = Gate(max_running)
+
+    def constraints(self, ctx: ToolContext | None = None) -> str:
+        """What a command of this context may do, for the description that a model reads; empty if anything.
+
+        AccessUnavailable: this kernel cannot enforce it.
+        """
+        ctx = ctx or ToolContext()
+        confined = confine(ctx, directory_for(Request("true"), ctx), Limits(), {})
+        if confined is None or confined.wanted is None:
+            return ""
+        from nacre.sandbox.describe import describe
+
+        return describe(confined.wanted, scratch=has_scratch(ctx))
+
+    @property
+    def access_modes(self) -> tuple[Access, ...]:
+        """The ones that can be enforced here."""
+        from nacre.sandbox.kernel import kernel
+
+        return ("unrestricted", "workspace", "restricted") if kernel().confines else ("unrestricted",)
 
     async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
         """Run a command to its end."""
@@ -89,6 +109,12 @@ class Bash:
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
+        if plan.confinement and not (isinstance(outcome, Exited) and outcome.code == 0):
+            remarks += remarks_on_limits(plan, outcome, both.text)
+        if plan.wanted is not None:
+            from nacre.denials import denials  # not loaded for those who never confine
+
+            remarks += denials(plan, outcome, both, ctx.conversation_id)
         yield Ended(
             Result(
                 command=request.command,

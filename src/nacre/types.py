@@ -16,6 +16,8 @@ from nacre.verdict import Verdict
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
+    from nacre.sandbox.plan import Wanted
+
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
 Network: TypeAlias = "bool | Literal['loopback'] | tuple[int, ...]"
@@ -140,6 +142,10 @@ class Plan:
     """What the kernel is to enforce, as the keeper takes it."""
     scratch: bool = False
     """With a private TMPDIR."""
+    limits: Limits = Limits()
+    """What it may cost."""
+    wanted: Wanted | None = None
+    """The same in words, for whoever explains a denial."""
     enforced: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     """Paths to be compared before and after."""

@@ -69,6 +69,7 @@ class Enforceable:
     """What can be had."""
 
     confinement: Confinement
+    wanted: Wanted | None = None
     enforced: tuple[str, ...]
     watched: tuple[str, ...] = ()
     """Protected paths that no kernel guards here: compared before and after."""
@@ -89,7 +90,9 @@ def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
         )
     confinement = _confinement(wanted, kernel)
     bound(confinement, limits)
-    return Enforceable(confinement=confinement, enforced=tuple(enforced), watched=_watched(wanted, kernel))
+    return Enforceable(
+        confinement=confinement, wanted=wanted, enforced=tuple(enforced), watched=_watched(wanted, kernel)
+    )
 
 
 def _unavailable(access: str, reason: str, hint: str) -> AccessUnavailable:
@@ -101,30 +104,24 @@ def _unavailable(access: str, reason: str, hint: str) -> AccessUnavailable:
     )
 
 
-def _ports_name(network: Network) -> str:
-    return f"network-ports:{','.join(map(str, network))}" if isinstance(network, tuple) else "network-ports"
+def network_rules(network: Network) -> tuple[str, ...]:
+    """What keeps a promise about the network, the best first; the others keep only part of it."""
+    if isinstance(network, tuple):
+        return (f"network-ports:{','.join(map(str, network))}",)
+    return ("network-loopback",) if network == "loopback" else () if network else ("network", "tcp")
 
 
 def _promised(wanted: Wanted) -> list[str]:
-    promised = ["writes"]
-    if wanted.network is not True:
-        names = {False: "network", "loopback": "network-loopback"}
-        promised.append(_ports_name(wanted.network) if isinstance(wanted.network, tuple) else names[wanted.network])
-    if wanted.hidden:
-        promised.append("hidden")
-    return promised
+    return ["writes", *network_rules(wanted.network)[:1], *(["hidden"] if wanted.hidden else [])]
 
 
 def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
     """Each part of it by name, in the order a reader wants it."""
-    abi, seccomp, network = kernel.landlock, kernel.seccomp, wanted.network
+    abi, seccomp = kernel.landlock, kernel.seccomp
     restricted = wanted.access == "restricted"
     parts = {
         "writes": abi >= 3 or seccomp,  # older ones let a file be truncated
-        "network": network is False and seccomp,
-        "network-loopback": network == "loopback" and kernel.networks,
-        _ports_name(network): isinstance(network, tuple) and abi >= 4 and seccomp,
-        "tcp": network is False and not seccomp and abi >= 4,
+        **_network_parts(wanted.network, kernel),
         "unix-sockets": restricted and seccomp,
         "abstract-sockets": abi >= 6 or (restricted and seccomp),
         "signals": abi >= 6,
@@ -139,6 +136,15 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
         "limits": True,
     }
     return [name for name, has in parts.items() if has]
+
+
+def _network_parts(network: Network, kernel: Kernel) -> dict[str, bool]:
+    abi, seccomp = kernel.landlock, kernel.seccomp
+    if isinstance(network, tuple):
+        return {network_rules(network)[0]: abi >= 4 and seccomp}
+    if network == "loopback":
+        return {"network-loopback": kernel.networks}
+    return {} if network else {"network": seccomp, "tcp": not seccomp and abi >= 4}
 
 
 def _watched(wanted: Wanted, kernel: Kernel) -> tuple[str, ...]:
