@@ -18,6 +18,7 @@ from nacre.result import (
     Lost,
     NotStarted,
     Outcome,
+    OverLimit,
     Process,
     Refused,
     Signalled,
@@ -44,6 +45,12 @@ OUTCOMES: list[tuple[Outcome, str, dict[str, Any], int]] = [
         "could not start: reason",
         {"kind": "not_started", "reason": "reason", "hint": "hint"},
         125,
+    ),
+    (
+        OverLimit("memory", 512 * 2**20, 600 * 2**20),
+        "over its limit of 512 MB of memory: it used 600 MB of memory",
+        {"kind": "over_limit", "limit": "memory", "allowed": 512 * 2**20, "used": 600 * 2**20},
+        137,
     ),
     (Lost("reason"), "lost: reason", {"kind": "lost", "reason": "reason"}, 125),
 ]

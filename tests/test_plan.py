@@ -15,6 +15,7 @@ from nacre import Bash, InvalidRequest, Limits, Profile, Request, ToolContext
 from nacre.errors import AccessUnavailable, PathNotAllowed
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT
+from nacre.sandbox import kernel
 from nacre.types import Plan
 
 
@@ -110,8 +111,12 @@ async def test_a_wrong_request_starts_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_an_access_mode_that_cannot_be_enforced_is_refused_never_left_out(access: str) -> None:
+async def test_an_access_mode_that_cannot_be_enforced_is_refused_never_left_out(
+    access: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "kernel", lambda: kernel.Kernel(machine="any", lack="It is too old."))
     error = await complaint({}, {"access": access})
+    assert "It is too old." in str(error)
     assert (type(error), error.code, error.field) == (AccessUnavailable, "access_unavailable", "access")
 
 

@@ -16,7 +16,7 @@ from nacre.cancel import Cancel
 from nacre.frozen import names_in
 from nacre.result import Result
 from nacre.tool import Bash
-from nacre.types import Access, Leftovers, Limits, Mode, Request, StrPath, ToolContext
+from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
 
 
@@ -35,6 +35,12 @@ class Options(TypedDict, total=False):
     working_dir: StrPath | None
     cancel: Cancel | None
     access: Access
+    network: Network
+    writable: tuple[StrPath, ...]
+    protected: tuple[StrPath, ...]
+    hidden: tuple[StrPath, ...]
+    strict: bool
+    allow_partial: bool
     output_dir: StrPath | None
     conversation_id: str
     allowed_paths: tuple[StrPath, ...]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
-from nacre.system import payload
 from nacre.result import Cancelled, Exited, Lost, Signalled, TimedOut
 from nacre.session import _told
+from nacre.system import payload
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
 from tests.support.unchecked import UNCHECKED

@@ -13,24 +13,42 @@ from tests.cli.door import Done, Nacre, finish
 from tests.conftest import PORTABLE
 
 NAMES = ["nacre", "python", "platform", "bash", "keeper", "orphans", "subreaper", "proc", "memfd", "pidfd", "pipe size"]
-NAMES += ["portable mode", *(["ps"] if PORTABLE else []), "open files", "confinement"]
+NAMES += ["portable mode", *(["ps"] if PORTABLE else []), "open files", "landlock", "seccomp", "namespaces"]
+NAMES += ["confinement"] if PORTABLE else ["restricted", "workspace"]
 
 
 def test_it_says_in_aligned_lines_what_is_there(nacre: Nacre) -> None:
     done = nacre("doctor")
     lines = [line for line in done.out.decode().splitlines() if "→" not in line]
-    assert (done.code, done.err) == (0, b"")
+    assert done.code == (1 if PORTABLE else 0)
     assert [line[:15].rstrip() for line in lines] == NAMES
     assert lines[0].split() == ["nacre", "ok", __version__]
-    assert lines[-1].split(None, 2)[1] == "off"
-    assert "not part of this version" in lines[-1]
+
+
+@pytest.mark.req("P-009")
+def test_where_nothing_can_be_confined_it_fails_and_says_why(nacre: Nacre) -> None:
+    done = nacre("doctor", "--json", env={"NACRE_PORTABLE": "1"})
+    (last,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "confinement")
+    assert (done.code, last["status"]) == (1, "missing")
+    assert last["detail"] == "only access='unrestricted' is offered"
+    assert last["remedy"] == "NACRE_PORTABLE is set, which switches confinement off."
+
+
+@pytest.mark.linux
+@pytest.mark.req("P-008")
+def test_it_has_tried_to_get_out(nacre: Nacre) -> None:
+    checks = {check["name"]: check for check in json.loads(nacre("doctor", "--json").out)["checks"]}
+    assert checks["landlock"]["detail"].startswith("ABI ")
+    for access in ("restricted", "workspace"):
+        assert checks[access]["status"] == "ok"
+        assert checks[access]["detail"].startswith("writes, network, ")
 
 
 def test_it_says_the_same_as_json(nacre: Nacre) -> None:
     done = nacre("doctor", "--json")
     report = json.loads(done.out)
     checks = {check["name"]: check for check in report["checks"]}
-    assert (done.code, done.err, report["ok"], report["version"]) == (0, b"", True, __version__)
+    assert (done.code, report["ok"], report["version"]) == ((1, False) if PORTABLE else (0, True)) + (__version__,)
     assert list(checks) == NAMES
     assert all(set(check) == {"name", "status", "detail", "remedy"} for check in report["checks"])
     assert checks["python"]["detail"].startswith(platform.python_version())
@@ -64,6 +82,6 @@ def test_few_open_files_mean_few_commands_at_once(nacre: Nacre) -> None:
     with nacre.started("doctor", "--json", through=("bash", "-c", 'ulimit -n 100; exec "$@"', "bash")) as program:
         done = finish(program)
     (files,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "open files")
-    assert done == Done(0, done.out)
+    assert done == Done(1 if PORTABLE else 0, done.out, done.err)
     assert (files["status"], files["remedy"]) == ("low", "Raise it: ulimit -n 4096")
     assert files["detail"].startswith("100 (at most 100): up to ")

@@ -116,17 +116,17 @@ def error(code: str, message: str, field: str | None, hint: str) -> dict[str, An
             ),
         ),
         (
-            ["--access", "restricted", "true"],
-            126,
+            ["--access", "restricted", "--network", "on", "true"],
+            125,
             error(
-                "access_unavailable",
-                "Access 'restricted' cannot be enforced by this version of nacre, so the command was not run.",
-                "access",
-                "Use access='unrestricted' where the command may do anything you may.",
+                "bad_network",
+                "`network` has no meaning with access='restricted'.",
+                "network",
+                "Leave it out, or use access='workspace'. `restricted` has no network at all.",
             ),
         ),
     ],
-    ids=["value", "empty", "usage", "refused"],
+    ids=["value", "empty", "usage", "network"],
 )
 def test_an_error_is_an_object_too(nacre: Nacre, words: list[str], code: int, expected: dict[str, Any]) -> None:
     done = nacre("run", "--json", *words)

@@ -27,7 +27,7 @@ RUN_HELP = "Try: nacre run --help"
             "The command is one argument, and 3 were given. Quote it: nacre run 'echo -n hi'",
         ),
         (["run", "--timout", "3", "ls"], "There is no option --timout. Did you mean: --timeout"),
-        (["run", "--frobnicate", "ls"], f"There is no option --frobnicate. {RUN_HELP}"),
+        (["run", "--zzz", "ls"], f"There is no option --zzz. {RUN_HELP}"),
         (
             ["run", "--timeout", "5m", "ls"],
             f"Argument --timeout: '5m' is not a number of seconds; write --timeout 300. {RUN_HELP}",

@@ -1,4 +1,7 @@
-"""`nacre doctor`: what this machine supports, in a few lines. Exit code 0 when commands can be run here, else 1."""
+"""`nacre doctor`: what this machine supports, in a few lines.
+
+Exit code 0 when commands can be run and confined here, else 1.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _HELP = """\
 usage: nacre doctor [--json]
 
 What this machine supports, found by trying it, and what to do about what is missing.
-Exit code 0 when commands can be run here, else 1.
+Exit code 0 when commands can be run and confined here, else 1.
 """
 
 

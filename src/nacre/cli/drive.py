@@ -7,6 +7,7 @@ does the rest when this process is gone.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import AsyncGenerator
@@ -23,7 +24,9 @@ from nacre.cli.speak import put_json, say
 from nacre.conclude import exit_status
 from nacre.result import Cancelled, Chunk, Ended, Event, Result
 from nacre.tool import Bash
-from nacre.types import Access, Limits, Mode, Request, ToolContext
+from nacre.types import Access, Limits, Mode, Network, Request, ToolContext
+
+logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
 
 def drive(options: Options) -> int:
@@ -43,8 +46,21 @@ def drive(options: Options) -> int:
     ctx = ToolContext(
         cancel=cancel,
         access=cast("Access", options.access),
+        network=cast("Network", options.network),
+        writable=tuple(options.writable),
+        protected=tuple(options.protect),
+        hidden=tuple(options.hide),
+        strict=options.strict,
+        allow_partial=options.allow_partial,
         output_dir=options.output_dir,
-        limits=Limits(spill=0 if options.output_dir is None else None),  # a file of ours would go when we do
+        limits=Limits(
+            spill=0 if options.output_dir is None else None,  # a file of ours would go when we do
+            memory=options.memory,
+            cpu=options.cpu,
+            processes=options.processes,
+            file_size=options.file_size,
+            open_files=options.open_files,
+        ),
         pass_env=tuple(options.pass_env),
         login_env=options.login_env,
         approve=approver(yes=options.yes),

@@ -37,6 +37,17 @@ class Options(argparse.Namespace):
     description: str
     output_dir: str | None
     access: str
+    network: bool | str | tuple[int, ...]
+    writable: list[str]
+    protect: list[str]
+    hide: list[str]
+    strict: bool
+    allow_partial: bool
+    memory: int | None
+    cpu: float | None
+    processes: int | None
+    file_size: int | None
+    open_files: int | None
     json: bool
     session: str | None
     yes: bool
@@ -115,11 +126,63 @@ def _parser() -> Parser:
     add("--merge", action="store_true", help="stdout and stderr as one stream, in exact order")
     add("--description", default="", metavar="TEXT", help="what it is for; never interpreted")
     add("--output-dir", metavar="DIR", help="keep the whole output in a file here if it is over a megabyte")
-    add("--access", choices=("unrestricted", "workspace", "restricted"), default="unrestricted", help="what it may do")
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
+    _add_confinement(parser)
+    _add_limits(parser)
     return parser
+
+
+def _add_confinement(parser: Parser) -> None:
+    group = parser.add_argument_group("what it may do", "The kernel enforces it; where it cannot, nothing is run.")
+    add = group.add_argument
+    add(
+        "--access",
+        choices=("unrestricted", "workspace", "restricted"),
+        default="unrestricted",
+        help="restricted: no writes, no network; workspace: writes in its directory",
+    )
+    add(
+        "--network",
+        type=_network,
+        default=False,
+        metavar="on|loopback|PORT,…",
+        help="for workspace, which has none without",
+    )
+    add("--writable", action="append", default=[], metavar="DIR", help="for workspace: may be written as well")
+    add("--protect", action="append", default=[], metavar="PATH", help="for workspace: may only be read")
+    add("--hide", action="append", default=[], metavar="PATH", help="cannot be read")
+    add("--strict", action="store_true", help="for restricted: no private TMPDIR either")
+    add("--allow-partial", action="store_true", help="run it confined as far as this kernel can")
+
+
+def _add_limits(parser: Parser) -> None:
+    group = parser.add_argument_group("what it may cost", "All its processes together; over one of these it is ended.")
+    add = group.add_argument
+    add("--memory", type=_size, metavar="SIZE", help="such as 512M or 4G")
+    add("--cpu", type=float, metavar="SECONDS", help="of computing")
+    add("--processes", type=int, metavar="N", help="at once")
+    add("--file-size", type=_size, metavar="SIZE", help="of any one file")
+    add("--open-files", type=int, metavar="N", help="of each process")
+
+
+def _size(word: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(?:i?b)?", word, re.IGNORECASE)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a size such as 512M or 4G")
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+
+
+def _network(word: str) -> bool | str | tuple[int, ...]:
+    if word in ("on", "off"):
+        return word == "on"
+    if word == "loopback":
+        return word
+    try:
+        return tuple(int(port) for port in word.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is neither on, off, loopback nor ports such as 443,80") from None
 
 
 def _seconds(word: str) -> float:

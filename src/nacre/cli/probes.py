@@ -38,12 +38,16 @@ class Check:
 
 
 def examine() -> tuple[bool, list[Check]]:
-    """Whether commands can be run, and everything there is to say about it."""
+    """Whether commands can be run and confined, and everything there is to say about it."""
     checks = [Check("nacre", "ok", __version__), _python(), _platform()]
     works, trials = _trials()
     checks += [*trials, _proc(), _memfd(), _pidfd(), _pipe_size(), *_portable(), _files()]
-    checks.append(Check("confinement", "off", "not part of this version: commands may do whatever you may"))
-    return works, checks
+    if not works:
+        return False, checks
+    from nacre.cli.confinement import confinement
+
+    confines, rows = confinement()
+    return confines, checks + rows
 
 
 def _python() -> Check:
