@@ -48,6 +48,7 @@ check: venv ## lint, format, types, import directions, requirement marks
 
 .PHONY: bench
 bench: venv ## measure; keeps the table in bench/RESULTS.md
+	scripts/rivals.sh
 	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: requirements

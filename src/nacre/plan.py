@@ -62,7 +62,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         spill_name=_spill_name(ctx.conversation_id),
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,
-        confinement=b"" if confined is None else confined.confinement.encode(),
+        confinement=b"" if confined is None else confined.confinement,
         scratch=has_scratch(ctx),
         limits=limits,
         wanted=None if confined is None else confined.wanted,

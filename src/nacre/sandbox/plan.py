@@ -10,6 +10,7 @@ import math
 import os
 import resource
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from nacre.errors import AccessUnavailable
@@ -68,13 +69,15 @@ class Wanted:
 class Enforceable:
     """What can be had."""
 
-    confinement: Confinement
+    confinement: bytes
+    """As the keeper takes it."""
     wanted: Wanted | None = None
     enforced: tuple[str, ...]
     watched: tuple[str, ...] = ()
     """Protected paths that no kernel guards here: compared before and after."""
 
 
+@lru_cache(maxsize=64)  # an agent's commands are confined alike
 def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
     """AccessUnavailable: less than the mode promises."""
     if not kernel.confines:
@@ -91,7 +94,7 @@ def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
     confinement = _confinement(wanted, kernel)
     bound(confinement, limits)
     return Enforceable(
-        confinement=confinement, wanted=wanted, enforced=tuple(enforced), watched=_watched(wanted, kernel)
+        confinement=confinement.encode(), wanted=wanted, enforced=tuple(enforced), watched=_watched(wanted, kernel)
     )
 
 
@@ -213,7 +216,7 @@ def limited(limits: Limits) -> Enforceable:
     """Free to do anything, within limits."""
     confinement = Confinement()
     bound(confinement, limits)
-    return Enforceable(confinement=confinement, enforced=("limits",))
+    return Enforceable(confinement=confinement.encode(), enforced=("limits",))
 
 
 def bound(confinement: Confinement, limits: Limits) -> None:

@@ -1,0 +1,94 @@
+"""What confinement costs: a restricted command against a free one, and against other ways to confine one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from bench.measure import BASH, HERE, Once, Row, medians, ms, process
+from nacre import Bash, ToolContext
+
+ROUNDS = 300
+_PYTHON = HERE.parent / ".venv-rivals" / "bin" / "python"
+_BWRAP = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--die-with-parent")
+_PAUSE = 0.004
+"""Seconds until the next shell has been started ahead."""
+
+
+def after_one_like_it(bash: Bash, ctx: ToolContext) -> Once:
+    """As in a conversation, where one command follows another of its kind."""
+
+    async def once() -> float:
+        await bash.run("true", ctx)
+        await asyncio.sleep(_PAUSE)
+        start = time.perf_counter()
+        await bash.run("true", ctx)
+        return time.perf_counter() - start
+
+    return once
+
+
+class Answering:
+    """A program that times itself, once for each byte it is sent."""
+
+    def __init__(self, script: Path) -> None:
+        self._process = subprocess.Popen(
+            [_PYTHON, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    async def once(self) -> float:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(".")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline()) / 1e9
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def _has(package: str) -> bool:
+    return _PYTHON.exists() and not subprocess.run([_PYTHON, "-c", f"import {package}"], capture_output=True).returncode
+
+
+async def rows() -> list[Row]:
+    bash = Bash()
+    rivals = {
+        "free": after_one_like_it(bash, ToolContext()),
+        "restricted": after_one_like_it(bash, ToolContext(access="restricted")),
+        "strict": after_one_like_it(bash, ToolContext(access="restricted", strict=True)),
+        "workspace": after_one_like_it(bash, ToolContext(access="workspace", working_dir=os.getcwd())),
+        "bash": process(BASH, "-c", "true"),
+    }
+    sandlock = None
+    if shutil.which("bwrap"):
+        rivals["bwrap"] = process("bwrap", *_BWRAP, BASH, "-c", "true")
+    if _has("sandlock"):
+        sandlock = Answering(HERE / "rivals" / "with_sandlock.py")
+        rivals["sandlock"] = sandlock.once
+    if _has("py_landlock"):
+        rivals["py-landlock"] = process(str(_PYTHON), str(HERE / "rivals" / "with_py_landlock.py"))
+    took = await medians(rivals, ROUNDS)
+    if sandlock is not None:
+        sandlock.close()
+    free = took["free"]
+    names = {
+        "restricted": ("the same, `restricted`", "≤ 1.15"),
+        "strict": ("… `strict`, without a TMPDIR of its own", ""),
+        "workspace": ("… `workspace`", ""),
+        "bash": ("`bash -c true` by `subprocess.run`, not confined", ""),
+        "bwrap": ("… by bubblewrap, read-only, without network", "> restricted"),
+        "sandlock": ("`sandlock`'s `Sandbox.run`, reading everything", "> restricted"),
+        "py-landlock": ("`py-landlock` with a launcher in Python", "> restricted"),
+    }
+    found = [Row('`bash.run("true")`', ms(free))]
+    for name, (what, goal) in names.items():
+        if name in took:
+            found.append(Row(what, ms(took[name]), f"{took[name] / free:.2f} ×", goal))
+        else:
+            found.append(Row(what, "not to be had here"))
+    return found
