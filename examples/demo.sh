@@ -45,6 +45,14 @@ show 126 "nacre run 'git push -f origin main'"
 show 2 "nacre explain \"sudo bash -c 'rm -rf /'\""
 show 0 "nacre check \"echo 'rm -rf /'\""
 
+if nacre doctor >/dev/null; then
+    scene 'A restricted command can read, and do nothing else; the kernel sees to that.'
+    show 1 "nacre run --access restricted 'ls project; echo x > project/file'"
+    show 137 "nacre run --access restricted --memory 100M 'head -c 500M /dev/zero | tail -c 500M >/dev/null'"
+    scene 'In a workspace it can write, but not outside it.'
+    show 1 "nacre run --access workspace --cwd project 'echo x > file && ls && echo x > ../file'"
+fi
+
 scene 'Programs read JSON.'
 show 0 "nacre run --json 'echo out; echo err >&2'"
 
@@ -53,4 +61,4 @@ show 0 "nacre run --session demo 'cd project; export COLOUR=blue'"
 show 0 "nacre run --session demo 'echo \$COLOUR in \${PWD##*/}'"
 
 scene 'What this machine supports.'
-show 0 'nacre doctor'
+show 0 'nacre doctor || echo "commands can be run here, and not confined"'

@@ -20,7 +20,7 @@ from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, Confinement
 from nacre.sandbox.kernel import Kernel
 from nacre.sandbox.seccomp import Sockets, program
 from nacre.sandbox.workspace import Workspace, is_below
-from nacre.types import Limits, Network
+from nacre.types import GIB, Limits, Network
 
 Confined: TypeAlias = Literal["restricted", "workspace"]
 
@@ -224,7 +224,8 @@ def bound(confinement: Confinement, limits: Limits) -> None:
     rows: list[tuple[int, int]] = [(resource.RLIMIT_CORE, 0)]
     if limits.memory is not None:
         confinement.watched.append((b"memory", limits.memory))
-        rows.append((resource.RLIMIT_DATA, 2 * limits.memory))  # what a process asks for, not what it uses
+        # what a process asks for, not what it uses: more than it may have, or programs fail that would not need it all
+        rows.append((resource.RLIMIT_DATA, limits.memory + max(limits.memory, GIB)))
     if limits.cpu is not None:
         confinement.watched.append((b"cpu", math.ceil(limits.cpu)))
         rows.append((resource.RLIMIT_CPU, math.ceil(limits.cpu) + 1))
