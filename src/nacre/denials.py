@@ -88,10 +88,13 @@ def _in_line(line: str, wanted: Wanted, cwd: str) -> Iterator[Denial]:
 
 
 def _paths(line: str, cwd: str) -> Iterator[str]:
-    """Words in quotes, absolute paths, and the part before the last colon, as far as there could be such a file."""
+    """Words in quotes and absolute paths; where there are none, what stands before the complaint, after the name of
+    who complains. Each only if there could be such a file."""
     words = [next(filter(None, match.groups())) for match in _QUOTED.finditer(line)]
     words += _ABSOLUTE.findall(line)
-    words += [part.strip() for part in line.split(": ")[:-1]][::-1]
+    if not words and not _NETWORK.search(line):
+        before = _DENIED.split(line)[0].rstrip(": ").split(": ")
+        words = before[1:][-1:]
     for word in dict.fromkeys(words):
         path = os.path.normpath(os.path.join(cwd, word))
         if "\0" not in path and len(path) < 4096 and os.path.isdir(os.path.dirname(path)):

@@ -1,0 +1,152 @@
+"""A confined command that fails learns what stopped it, by which rule, and that trying again is pointless."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Result, Session, ToolContext
+from nacre.denials import denials
+from nacre.plan import plan_for
+from nacre.profiles import DEFAULT
+from nacre.result import Captured, Exited
+from nacre.types import Request
+from tests.support.unchecked import UNCHECKED
+
+pytestmark = [pytest.mark.linux, pytest.mark.req("P-008")]
+
+POINTLESS = "Retrying or working around it is pointless: "
+WRITE = f"{POINTLESS}write below $TMPDIR, or say where you need to write."
+
+
+async def restricted(command: str, cwd: Path, conversation: str = "") -> Result:
+    ctx = ToolContext(access="restricted", working_dir=cwd, conversation_id=conversation)
+    return await UNCHECKED.run(command, ctx)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > new",
+        "touch new",
+        "mkdir new",
+        "cp old new",
+        "ln -s old new",
+        'python3 -c \'open("new", "w")\'',
+        "cd /; echo x > {here}/new",
+    ],
+)
+async def test_a_write_is_named_with_its_path_and_its_rule(command: str, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("")
+    result = await restricted(command.format(here=tmp_path), tmp_path)
+    assert result.exit_code not in (0, None)
+    assert result.remarks == (f"Blocked by access='restricted' (writes): writing {tmp_path}/new. {WRITE}",)
+
+
+@pytest.mark.parametrize("command", ["rm old", "echo x >> old", "chmod 600 old", "touch old", "mv old other"])
+async def test_a_change_is_too(command: str, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("")
+    result = await restricted(command, tmp_path)
+    assert result.remarks == (f"Blocked by access='restricted' (writes): changing {tmp_path}/old. {WRITE}",)
+
+
+async def test_in_a_workspace_what_is_outside_is_named(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    ctx = ToolContext(access="workspace", working_dir=tmp_path / "inside")
+    result = await Bash().run("echo x > here && echo x > ../there", ctx)
+    assert result.remarks == (
+        f"Blocked by access='workspace' (writes): writing {tmp_path}/there, which is outside the workspace. {WRITE}",
+    )
+
+
+async def test_without_a_path_to_test_a_denial_is_only_likely(tmp_path: Path) -> None:
+    result = await restricted("echo > /dev/tcp/127.0.0.1/9", tmp_path)
+    likely = "Likely blocked by access='restricted' (network): the network (there is none). "
+    assert result.remarks == (f"{likely}{POINTLESS}work with what is here, or say what you need from where.",)
+
+
+async def test_a_signal_outside_is_named(tmp_path: Path) -> None:
+    result = await restricted(f"kill {os.getpid()}", tmp_path)
+    assert result.remarks[0].startswith(
+        f"Blocked by access='restricted' (signals): signalling process {os.getpid()}, which is not of this command."
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat nothing",
+        "false",
+        "echo 'bash: /etc/passwd: Permission denied by a joke'; exit 1",
+        "echo \"ls: cannot open directory '/no/such/place': Permission denied\"; exit 1",
+        "grep -q x /dev/null",
+    ],
+)
+async def test_other_failures_are_not_taken_for_denials(command: str, tmp_path: Path) -> None:
+    if "joke" in command and os.geteuid() == 0:
+        pytest.skip("root could write /etc/passwd, were it not confined")
+    assert (await restricted(command, tmp_path)).remarks == ()
+
+
+async def test_what_the_user_could_not_do_anyway_is_not_our_doing(tmp_path: Path) -> None:
+    """Tested by the words alone: root can do everything."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "file").write_text("")
+    (tmp_path / "closed" / "file").chmod(0o400)
+    (tmp_path / "closed").chmod(0o500)
+    plan = plan_for(Request("x"), ToolContext(access="restricted", working_dir=tmp_path), DEFAULT, {})
+    words = Captured(head=b"touch: cannot touch 'closed/file': Permission denied\n")
+    assert denials(plan, Exited(1), words, "") == []
+    (tmp_path / "closed").chmod(0o700)
+
+
+async def test_a_third_attempt_is_pointed_out_in_its_conversation(tmp_path: Path) -> None:
+    said = [(await restricted("touch new", tmp_path, "one")).remarks[0] for _ in range(3)]
+    assert ["This is attempt 3 at the same thing." in each for each in said] == [False, False, True]
+    assert "This is attempt" not in (await restricted("touch new", tmp_path, "another")).remarks[0]
+
+
+async def test_remarks_are_few_and_short(tmp_path: Path) -> None:
+    result = await restricted("for i in $(seq 50); do touch new$i; done; exit 1", tmp_path)
+    assert len(result.remarks) == 3
+    assert all(len(remark) < 400 for remark in result.remarks)
+
+
+def test_the_constraints_are_described_for_a_model(tmp_path: Path) -> None:
+    bash = Bash()
+    assert bash.constraints() == ""
+    assert bash.access_modes == ("unrestricted", "workspace", "restricted")
+    restricted = bash.constraints(ToolContext(access="restricted", hidden=("~/.ssh",)))
+    assert restricted.startswith("Commands can read, and write nothing but a private $TMPDIR")
+    assert "no network" in restricted
+    assert f"These cannot be read: {os.path.realpath(os.path.expanduser('~/.ssh'))}." in restricted
+    assert "do not retry" in restricted
+    strict = bash.constraints(ToolContext(access="restricted", strict=True))
+    assert strict.startswith("Commands can read and write nothing.")
+    workspace = bash.constraints(ToolContext(access="workspace", working_dir=tmp_path, network=(443,)))
+    assert f"only below {tmp_path}" in workspace
+    assert "only TCP to port 443" in workspace
+    assert all(len(each) < 900 for each in (restricted, strict, workspace))
+
+
+async def test_a_session_can_be_confined(tmp_path: Path) -> None:
+    session = Session(ctx=ToolContext(access="restricted", working_dir=tmp_path))
+    await session.run("cd / && export COLOUR=blue")
+    result = await session.run('echo $COLOUR in $PWD; echo x > "$TMPDIR/x"; touch /tmp/nacre-must-not-exist')
+    assert result.stdout == "blue in /\n"
+    assert "writes" in result.enforced
+    assert not os.path.exists("/tmp/nacre-must-not-exist")
+
+
+async def test_a_named_port_is_open_and_another_is_explained(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
+        port, closed = server.getsockname()[1], other.getsockname()[1]
+        ctx = ToolContext(access="workspace", working_dir=tmp_path, network=(port,))
+        connect = "python3 -c 'import socket, sys; socket.create_connection((\"127.0.0.1\", int(sys.argv[1])))' "
+        assert (await Bash().run(connect + str(port), ctx)).ok
+        result = await Bash().run(connect + str(closed), ctx)
+    assert result.exit_code == 1
+    assert result.remarks[0].startswith(f"Likely blocked by access='workspace' (network-ports:{port}): the network")
