@@ -42,7 +42,8 @@ class Runner(ABC):
         self._parent: Command | None = None
         self._inside: tuple[int, int] | None = None
         """The span to report for text that does not stand in the script as it is read."""
-        self._here = (0, 0)
+        self._here: Node = Simple(0)
+        """The command that is followed at the moment."""
         self._aliases: list[str] = []
         self._sinks: dict[str, Block] = {}
         """The commands of `>(…)`, until what they read has been written."""
@@ -81,13 +82,14 @@ class Runner(ABC):
         """Expanded once more, as between double quotes."""
         if "$" not in text and "`" not in text:
             return text
-        before, self._inside = self._inside, self._inside or self._here
         try:
             body = expansion(source(text))
         except (Malformed, TooDeep, RecursionError):
             return UNKNOWN
+        here, before = self._here, self._inside
+        self._inside = before or (here.start, here.end)
         printed = Expander(state, self).text(body)
-        self._inside = before
+        self._here, self._inside = here, before
         return printed
 
     def spend(self, characters: int) -> None:
@@ -170,12 +172,12 @@ class Runner(ABC):
     # simple commands
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
-        if node.fixed and not state.aliases:  # no more than a short cut: most commands are such
+        self._here = node
+        if node.fixed and not state.aliases and not self._sinks:  # no more than a short cut: most commands are such
             command = self.command(tuple(word.fixed for word in node.words), node, state)  # type: ignore[union-attr, misc]
             command.stdin = stdin
             return self._run(command, state)
         expander = Expander(state, self)
-        self._here = (node.start, node.end)
         argv = self._words(node, expander)
         printed = self._prepared(node, argv, expander, state, stdin)
         self.drain(state)
