@@ -35,7 +35,7 @@ class CompoundReader(SimpleReader):
         """The grammar's."""
 
     def command(self, keyword: str) -> Node:
-        """The command that stands here; `keyword`: what `reserved` says of this place."""
+        """The command that stands here, with the blanks after it; `keyword`: what `reserved` says of this place."""
         start = self.pos
         if keyword in _OPENERS:
             node = self._compound(keyword, start)

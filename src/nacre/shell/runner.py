@@ -173,14 +173,18 @@ class Runner(ABC):
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
         self._here = node
-        if node.fixed and not state.aliases and not self._sinks:  # no more than a short cut: most commands are such
-            command = self.command(tuple(word.fixed for word in node.words), node, state)  # type: ignore[union-attr, misc]
+        plain = node.argv and not (node.redirects or node.assignments or self._sinks)
+        if plain and not (state.aliases and state.expands_aliases):  # no more than a short cut: most commands are such
+            assert node.argv
+            command = self.command(node.argv, node, state)
             command.stdin = stdin
             return self._run(command, state)
         expander = Expander(state, self)
         argv = self._words(node, expander)
         printed = self._prepared(node, argv, expander, state, stdin)
         self.drain(state)
+        if expander.choices == 1:
+            return printed
         seen = [argv]
         while expander.choice + 1 < min(expander.choices, MOST):
             expander.choice += 1
@@ -190,7 +194,9 @@ class Runner(ABC):
                 printed = self._prepared(node, argv, expander, state, stdin)
         return printed
 
-    def _words(self, node: Simple, expander: Expander) -> list[str]:
+    def _words(self, node: Simple, expander: Expander) -> tuple[str, ...]:
+        if node.argv is not None:
+            return node.argv
         argv: list[str] = []
         for word in node.words:
             if not isinstance(word, Word):
@@ -201,7 +207,7 @@ class Runner(ABC):
                 argv.append(word.fixed)
             else:
                 argv += expander.fields(word)
-        return argv
+        return tuple(argv)
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
         """`name=value` among the arguments; an array's is remembered at once."""
@@ -211,7 +217,9 @@ class Runner(ABC):
             return assignment.name
         return f"{assignment.name}{'+' if assignment.append else ''}={value}"
 
-    def _prepared(self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None) -> str:
+    def _prepared(
+        self, node: Simple, argv: tuple[str, ...], expander: Expander, state: State, stdin: str | None
+    ) -> str:
         assigned: dict[str, str] = {}
         for assignment in node.assignments:
             value = assigned_value(assignment, expander)
@@ -219,7 +227,7 @@ class Runner(ABC):
                 assigned[assignment.name] = value if isinstance(value, str) else " ".join(value)
             else:
                 assign(expander, assignment, value)
-        command = self.command(tuple(argv), node, state)
+        command = self.command(argv, node, state)
         command.stdin = stdin
         if node.redirects:
             command.redirects, command.stdin = self.opened(node.redirects, expander, stdin)

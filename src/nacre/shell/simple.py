@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from nacre.shell.lines import DESCRIPTOR, LineReader
+from nacre.shell.lines import AFTER_RESERVED, DESCRIPTOR, RESERVED_WORDS, LineReader
 from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
 from nacre.shell.words import Malformed
 
-_WHOLE_WORD = re.compile(
-    r"[ \t]*+(?:([^ \t\n\\'\"`$;&|<>()=\[#{~*?][^ \t\n\\'\"`$;&|<>()=\[{~*?]*+)"  # plain, or the whole of it quoted
-    r"|\"([^\"\\`$]*+)\"|'([^']*+)')(?=[ \t\n;|&)]|\Z)"
+_PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
+"""A word that stands for itself, and is no assignment."""
+_ENDED = r"(?=[ \t\n;|&)]|\Z)"
+_PLAIN_WORDS = re.compile(rf"(?:[ \t]*+{_PLAIN}{_ENDED})++")
+_PLAIN_COMMAND = re.compile(
+    rf"(?!{RESERVED_WORDS}{AFTER_RESERVED})({_PLAIN_WORDS.pattern})[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
 )
+_WHOLE_WORD = re.compile(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
+"""Plain, or the whole of it quoted."""
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
 _EQUALS = re.compile(r"\+?(?:\\\n)*=")
 FUNCTION_PARENTHESES = re.compile(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
@@ -23,13 +28,27 @@ class SimpleReader(LineReader):
     def function(self, start: int, name: Word) -> Node:
         """A compound command."""
 
+    def plain(self) -> Simple | None:
+        """The command that stands here, if it is nothing but plain words: most are, and can be read at once."""
+        start = self.pos
+        found = _PLAIN_COMMAND.match(self.text, start)
+        if found is None:
+            return None
+        self.pos = found.end()
+        node = Simple(self.origin(start), tuple(found[1].split()))
+        node.end = self.origin(self.pos)
+        return node
+
     def simple(self) -> Node:
         text, start, size, origin = self.text, self.pos, self.size, self.origin
         node = Simple(origin(start))
         words = node.words
+        if found := _PLAIN_WORDS.match(text, start):  # no more than a short cut, as is the next one
+            words += [Word(None, word) for word in found[0].split()]
+            self.pos = found.end()
         fixed = True
         while True:
-            if found := _WHOLE_WORD.match(text, self.pos):  # no more than a short cut
+            if found := _WHOLE_WORD.match(text, self.pos):
                 kind = found.lastindex or 1
                 self.pos = found.end()
                 words.append(Word(None, found[kind], kind > 1))
@@ -37,7 +56,6 @@ class SimpleReader(LineReader):
             self.skip_blanks()
             if self.pos >= size or text[self.pos] in "\n;|)":
                 break
-            fixed = False
             character = text[self.pos]
             if character == "&":
                 if text[self.pos + 1 : self.pos + 2] not in (">", "\\") or not self.redirect(node):
@@ -49,11 +67,12 @@ class SimpleReader(LineReader):
                     self.redirect(node)
                 else:
                     words.append(self.some_word())
+                    fixed = False
             elif DESCRIPTOR.match(text, self.pos):
                 self.redirect(node)
             else:
-                self._argument_or_assignment(node)
-        node.fixed = fixed
+                fixed = self._argument_or_assignment(node) and fixed
+        node.argv = tuple([word.fixed for word in words]) if fixed else None  # type: ignore[union-attr, misc]
         node.end = origin(self.pos)
         if self.pos == start:
             raise Malformed
@@ -69,16 +88,19 @@ class SimpleReader(LineReader):
         self.pos = found.end()
         return self.function(start, name)
 
-    def _argument_or_assignment(self, node: Simple) -> None:
+    def _argument_or_assignment(self, node: Simple) -> bool:
+        """Whether the words are still fixed ones."""
         found = _ASSIGNED.match(self.text, self.pos)
         if not found or (node.words and found[2] == "["):
-            node.words.append(self.some_word())
-            return
+            word = self.some_word()
+            node.words.append(word)
+            return word.fixed is not None
         assigned = self._assignment(found)
         if isinstance(assigned, Assignment) and not node.words:
             node.assignments.append(assigned)
-        else:
-            node.words.append(assigned)
+            return True
+        node.words.append(assigned)
+        return False
 
     def _assignment(self, found: re.Match[str]) -> Assignment | Word:
         """From a name on; a word if no `=` follows its subscript."""

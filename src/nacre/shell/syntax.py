@@ -121,15 +121,23 @@ class Node:
 
 
 class Simple(Node):
-    __slots__ = ("assignments", "fixed", "words")
+    __slots__ = ("_words", "argv", "assignments")
 
-    def __init__(self, start: int) -> None:
-        super().__init__(start)
+    def __init__(self, start: int, argv: tuple[str, ...] | None = None) -> None:
+        self.start = start
+        self.end = start
+        self.redirects = []
         self.assignments: list[Assignment] = []
-        self.words: list[Word | Assignment] = []
+        self._words: list[Word | Assignment] | None = None
+        self.argv = argv
+        """Its words, if each of them is fixed. Most commands are such, and have words made only if somebody looks."""
+
+    @property
+    def words(self) -> list[Word | Assignment]:
         """Assignments among the words are arguments: `declare a=(1 2)`."""
-        self.fixed = False
-        """It is nothing but words, each of them fixed."""
+        if self._words is None:
+            self._words = [Word(None, text) for text in self.argv or ()]
+        return self._words
 
 
 class Group(Node):
