@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import BOMBS, CODE, DEVICES, EVERY, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
-from nacre.policy.rules import every_rule, rules_for
+from nacre.policy.rules import every_rule, rules_for, rules_for_texts
 from nacre.shell import Command, Script
 from nacre.shell.text import could_be, has_glob, plain, shown
 from nacre.verdict import Decision, Finding, Verdict
@@ -21,16 +22,22 @@ _AROUND_WORDS = len("`` . Instead: ")
 def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
     """`asked`: whether somebody wants to know if it is plain."""
     findings = list(_findings(script, around, policy))
-    findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
+    if len(findings) > 1:
+        findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
     harmless = asked and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
 
 
 def _is_plain(script: Script, policy: Policy) -> bool:
+    return _plain()(script, policy.plain)
+
+
+@cache
+def _plain() -> Callable[[Script, frozenset[str] | None], bool]:
     from nacre.policy.plain import is_plain  # another question, and not asked before every command
 
-    return is_plain(script, policy.plain)
+    return is_plain
 
 
 def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Finding]:
@@ -46,7 +53,10 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
     for command in script.commands:
         if command.calls:
             continue
-        for rule in _about(command, everywhere, policy):
+        rules = rules_for(command.name) + everywhere
+        if command.redirects or command.script is not None or policy.own or not command.name.isascii():
+            rules = _more(rules, command, policy)
+        for rule in rules:
             met = None if rule.finds is None else rule.finds(command, around)
             if met is None or _exempted(rule, met, command, policy):
                 continue
@@ -72,12 +82,12 @@ def _about_script(script: Script, policy: Policy) -> Iterator[Rule]:
         keys.add(BOMBS)
     if DEVICES in script.text:
         keys.add(DEVICES)
-    rules = {rule.id: rule for key in keys for rule in rules_for(key) if rule.in_script is not None}
+    rules = {rule.id: rule for key in keys for rule in rules_for_texts(key)}
     yield from rules.values()
 
 
-def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
-    rules = rules_for(command.name) + everywhere
+def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:
+    """Besides the rules about its name, those about what else is to be seen of a command."""
     if has_glob(command.name):
         rules += tuple(rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands))
     if command.script is not None or not plain(command.name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TypeAlias
 
 from nacre.shell.syntax import Function
@@ -138,8 +139,17 @@ class State:
 
 def absolute(name: str, cwd: str) -> str:
     """A path, normalised without looking: `..` and `.` taken out."""
+    return _absolute(name, cwd) if len(name) < _LONGEST else _normalised(name, cwd)
+
+
+@lru_cache(512)  # several rules ask in turn about the same path
+def _absolute(name: str, cwd: str) -> str:
     if name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/" and len(cwd) + len(name) < _LONGEST:
         return f"{cwd}/{name}"
+    return _normalised(name, cwd)
+
+
+def _normalised(name: str, cwd: str) -> str:
     if not name.startswith("/"):
         name = f"{cwd or SOME}/{name}"
     parts: list[str] = []

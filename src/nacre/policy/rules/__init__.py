@@ -111,5 +111,16 @@ def rules_for(command: str) -> tuple[Rule, ...]:
     return _loaded(modules) if modules else ()
 
 
+@cache
+def _of_texts(modules: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _loaded(modules) if rule.in_script is not None)
+
+
+def rules_for_texts(key: str) -> tuple[Rule, ...]:
+    """Those about a text as a whole, by a command that is in it or by what else is to be seen of it."""
+    modules = _BY_COMMAND.get(key)
+    return _of_texts(modules) if modules else ()
+
+
 def every_rule() -> tuple[Rule, ...]:
     return _loaded(MODULES)
