@@ -36,7 +36,7 @@ def read(
     `inherited` environment are known words only."""
     script = Script(clean(text))
     variables = Variables()
-    variables.own.update(_ASSUMED)
+    variables.own = {**_ASSUMED}
     for name, value in (inherited or {}).items():
         variables.own[name] = [clean(value)]
     variables["HOME"] = [home]

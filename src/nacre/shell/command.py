@@ -8,6 +8,8 @@ from functools import lru_cache
 from nacre.shell.syntax import Block
 from nacre.shell.text import could_be, shown
 
+_NOTHING: Mapping[str, str] = {}
+
 
 class Opened:
     """A redirection as it would take effect."""
@@ -34,13 +36,13 @@ class Command:
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
         self.argv = argv
-        self.name = argv[0].rsplit("/", 1)[-1] if argv else ""
+        self.name = argv[0].rpartition("/")[2] if argv else ""
         self.start = start
         self.end = end
         self.cwd = cwd
         self.home = home
         self.redirects: tuple[Opened, ...] = ()
-        self.assigned: Mapping[str, str] = {}
+        self.assigned: Mapping[str, str] = _NOTHING
         """`NAME=value` before it."""
         self.stdin: str | None = None
         """What it reads, where that is known to be something else than the caller's input."""

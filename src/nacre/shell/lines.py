@@ -141,7 +141,7 @@ class LineReader(ExpansionReader):
         self.skip_blanks()
         begin = self.pos
         redirect = Redirect(descriptor.replace("\\\n", ""), operator, self.some_word())
-        node.redirects.append(redirect)
+        node.redirect(redirect)
         if operator in ("<<", "<<-"):
             raw = self.text[begin : self.pos].replace("\\\n", "")
             redirect.quoted = any(quote in raw for quote in "\\'\"")

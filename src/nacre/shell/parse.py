@@ -121,8 +121,8 @@ class _Reader(CompoundReader):
                 start = self.pos
             else:
                 start = self.skip_lines()
-            if plain := self.plain():
-                item = Item(self._stages(plain, start), operator)
+            if fixed := self.fixed():
+                item = Item(self._stages(fixed, start), operator)
             else:
                 keyword = self.reserved()
                 if self.pos >= self.size or keyword in _CLOSERS:
@@ -168,7 +168,7 @@ class _Reader(CompoundReader):
         stages = [first]
         while self._piped(stages[-1]):
             self.skip_lines()
-            stages.append(self.plain() or self.command(self.reserved()))
+            stages.append(self.fixed() or self.command(self.reserved()))
         if len(stages) == 1:
             return first
         pipeline = Pipeline(self.origin(start), stages)
@@ -179,7 +179,7 @@ class _Reader(CompoundReader):
         """Take `|` or `|&`, which is short for `2>&1 |`."""
         before, operator = self.pos, self.operator()
         if operator == "|&":
-            node.redirects.append(Redirect("2", ">&", Word(None, "1")))
+            node.redirect(Redirect("2", ">&", Word(None, "1")))
         elif operator != "|":
             self.pos = before
         return operator in ("|", "|&")

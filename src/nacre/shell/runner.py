@@ -282,7 +282,7 @@ class Runner(ABC):
 
     def _followed(self, command: Command, state: State) -> str:
         first = command.argv[0]
-        if function := state.functions.get(first):
+        if state.functions and (function := state.functions.get(first)):
             command.calls = True
             return self.call(function, state, command.stdin, list(command.args))
         if follower := self.followers.get(command.name):
@@ -295,7 +295,7 @@ class Runner(ABC):
             if has_glob(command.name):
                 for name in [name for name in self.followers if could_be(command.name, name)][:MOST]:
                     self.follow(command, (name, *command.args), state)
-        elif (text := state.written.get(state.path(first))) is not None and "/" in first:
+        elif "/" in first and (text := state.written.get(state.path(first))) is not None:
             return self.read(command, text, state, arguments=list(command.args))
         return UNKNOWN
 

@@ -13,11 +13,12 @@ _PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=
 """A word that stands for itself, and is no assignment."""
 _ENDED = r"(?=[ \t\n;|&)]|\Z)"
 _PLAIN_WORDS = re.compile(rf"(?:[ \t]*+{_PLAIN}{_ENDED})++")
-_PLAIN_COMMAND = re.compile(
-    rf"(?!{RESERVED_WORDS}{AFTER_RESERVED})({_PLAIN_WORDS.pattern})[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
-)
-_WHOLE_WORD = re.compile(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
+_FIXED_WORD = re.compile(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
 """Plain, or the whole of it quoted."""
+_FIXED_COMMAND = re.compile(
+    rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})++)"""
+    r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
+)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
 _EQUALS = re.compile(r"\+?(?:\\\n)*=")
 FUNCTION_PARENTHESES = re.compile(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
@@ -28,14 +29,21 @@ class SimpleReader(LineReader):
     def function(self, start: int, name: Word) -> Node:
         """A compound command."""
 
-    def plain(self) -> Simple | None:
-        """The command that stands here, if it is nothing but plain words: most are, and can be read at once."""
+    def fixed(self) -> Simple | None:
+        """The command that stands here, if it is nothing but fixed words: most are, and can be read at once."""
         start = self.pos
-        found = _PLAIN_COMMAND.match(self.text, start)
+        found = _FIXED_COMMAND.match(self.text, start)
         if found is None:
             return None
         self.pos = found.end()
-        node = Simple(self.origin(start), tuple(found[1].split()))
+        text = found[1]
+        if '"' in text or "'" in text:
+            found_words = _FIXED_WORD.findall(text)
+            argv = tuple([plain or double or single for plain, double, single in found_words])
+            quoted = [not plain for plain, _, _ in found_words]
+            node = Simple(self.origin(start), argv, [Word(None, *each) for each in zip(argv, quoted, strict=True)])
+        else:
+            node = Simple(self.origin(start), tuple(text.split()))
         node.end = self.origin(self.pos)
         return node
 
@@ -48,7 +56,7 @@ class SimpleReader(LineReader):
             self.pos = found.end()
         fixed = True
         while True:
-            if found := _WHOLE_WORD.match(text, self.pos):
+            if found := _FIXED_WORD.match(text, self.pos):
                 kind = found.lastindex or 1
                 self.pos = found.end()
                 words.append(Word(None, found[kind], kind > 1))
@@ -97,7 +105,7 @@ class SimpleReader(LineReader):
             return word.fixed is not None
         assigned = self._assignment(found)
         if isinstance(assigned, Assignment) and not node.words:
-            node.assignments.append(assigned)
+            node.assign(assigned)
             return True
         node.words.append(assigned)
         return False

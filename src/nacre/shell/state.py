@@ -96,7 +96,8 @@ class State:
         """Files of known content: just written, or a process substitution."""
 
     def fork(self) -> State:
-        copy = State(self.cwd, self.home, Variables(self.variables))
+        copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe
+        copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
         copy.settled, copy.strict = self.settled, self.strict
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops

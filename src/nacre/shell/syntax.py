@@ -117,18 +117,26 @@ class Node:
     def __init__(self, start: int) -> None:
         self.start = start
         self.end = start
-        self.redirects: list[Redirect] = []
+        self.redirects: list[Redirect] | tuple[()] = ()
+        """A list only if there are any: most commands have none."""
+
+    def redirect(self, redirect: Redirect) -> None:
+        if isinstance(self.redirects, tuple):
+            self.redirects = []
+        self.redirects.append(redirect)
 
 
 class Simple(Node):
     __slots__ = ("_words", "argv", "assignments")
 
-    def __init__(self, start: int, argv: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, start: int, argv: tuple[str, ...] | None = None, words: list[Word | Assignment] | None = None
+    ) -> None:
         self.start = start
         self.end = start
-        self.redirects = []
-        self.assignments: list[Assignment] = []
-        self._words: list[Word | Assignment] | None = None
+        self.redirects = ()
+        self.assignments: list[Assignment] | tuple[()] = ()
+        self._words = words
         self.argv = argv
         """Its words, if each of them is fixed. Most commands are such, and have words made only if somebody looks."""
 
@@ -138,6 +146,11 @@ class Simple(Node):
         if self._words is None:
             self._words = [Word(None, text) for text in self.argv or ()]
         return self._words
+
+    def assign(self, assignment: Assignment) -> None:
+        if isinstance(self.assignments, tuple):
+            self.assignments = []
+        self.assignments.append(assignment)
 
 
 class Group(Node):

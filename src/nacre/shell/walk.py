@@ -65,19 +65,22 @@ class Walker(Runner):
             if self.script.closed:
                 return UNKNOWN
             if item.operator == ";":
-                state.settled = state.settled and (state.strict or state.cwd == before)
-                before = state.cwd
-            printed.append(self._item(item, state, stdin))
+                if state.cwd != before:
+                    state.settled = state.settled and state.strict
+                    before = state.cwd
+                printed.append(self.node(item.node, state.fork() if item.background else state, stdin))
+                continue
+            printed.append(self._chained(item, state, stdin))
             if item.operator == "||" and _leaves(item.node):
                 before = state.cwd
         return printed[0] if len(printed) == 1 else bounded("".join(printed))
 
-    def _item(self, item: Item, state: State, stdin: str | None) -> str:
+    def _chained(self, item: Item, state: State, stdin: str | None) -> str:
+        """After `&&` or `||`."""
         if item.background:
             return self.node(item.node, state.fork(), stdin)
-        if item.operator != "||":
-            if item.operator == "&&":
-                state.choose()
+        if item.operator == "&&":
+            state.choose()
             return self.node(item.node, state, stdin)
         other = state.fork()
         printed = self.node(item.node, other, stdin)
