@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from functools import cache
 
 from nacre.policy.policy import DEFAULT, Policy
@@ -21,7 +21,7 @@ _AROUND_WORDS = len("`` . Instead: ")
 
 def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
     """`asked`: whether somebody wants to know if it is plain."""
-    findings = list(_findings(script, around, policy))
+    findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
     if len(findings) > 1:
         findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
     harmless = asked and not findings and _is_plain(script, policy)
@@ -40,15 +40,20 @@ def _plain() -> Callable[[Script, frozenset[str] | None], bool]:
     return is_plain
 
 
-def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Finding]:
-    seen = set()
-    for rule in _about_script(script, policy):
+def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
+    findings = []
+    for rule in _about_text(script, policy):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
             start, end, said = found
             if _exempted(rule, said, None, policy):
                 continue
             if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
-                yield finding
+                findings.append(finding)
+    return findings
+
+
+def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding]:
+    findings, seen = [], set()
     everywhere = rules_for(EVERY)
     for command in script.commands:
         if command.calls:
@@ -66,10 +71,11 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
                 continue
             seen.add((rule.id, command.start, command.end, words))
             if finding := _finding(rule, met, command.start, command.end, words, command.via, policy):
-                yield finding
+                findings.append(finding)
+    return findings
 
 
-def _about_script(script: Script, policy: Policy) -> Iterator[Rule]:
+def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
     """The rules about a text as a whole that have something to look for in this one."""
     keys = {command.name for command in script.commands}
     if policy.decisions:
@@ -82,8 +88,7 @@ def _about_script(script: Script, policy: Policy) -> Iterator[Rule]:
         keys.add(BOMBS)
     if DEVICES in script.text:
         keys.add(DEVICES)
-    rules = {rule.id: rule for key in keys for rule in rules_for_texts(key)}
-    yield from rules.values()
+    return {rule.id: rule for key in keys for rule in rules_for_texts(key)}.values()
 
 
 def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:

@@ -48,7 +48,7 @@ def _git(runner: Runner, command: Command, state: State) -> str:
             if len(operands) > 1:
                 _setting(runner, command, f"{operands[0]}={operands[1]}", state)
     _subcommand(runner, command, state)
-    for text in [text for path, text in state.written.items() if "/.git/hooks/" in path]:
+    for text in list(state.written.hooks.values()):
         runner.read(command, text, state.fork())
     if "rev-parse" not in args:
         return UNKNOWN

@@ -245,8 +245,10 @@ class Runner(ABC):
         return ""
 
     def command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
-        start, end = self._inside or (node.start, node.end)
-        command = Command(argv, start, end, cwd=state.cwd, home=state.home)
+        if self._inside:
+            command = Command(argv, *self._inside, cwd=state.cwd, home=state.home)
+        else:
+            command = Command(argv, node.start, node.end, cwd=state.cwd, home=state.home)
         command.settled = state.settled
         return command
 

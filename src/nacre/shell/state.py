@@ -62,6 +62,18 @@ class Variables:
         self.own[name] = values
 
 
+class Files(dict[str, str]):
+    """Files of known content, by their paths. `hooks`: those among them that git runs."""
+
+    def __init__(self) -> None:
+        self.hooks: dict[str, str] = {}
+
+    def __setitem__(self, path: str, text: str) -> None:
+        super().__setitem__(path, text)
+        if "/.git/hooks/" in path:
+            self.hooks[path] = text
+
+
 class State:
     __slots__ = (
         "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "integers", "loops", "maps",
@@ -92,8 +104,8 @@ class State:
         """Functions that child shells inherit."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
-        self.written: dict[str, str] = {}
-        """Files of known content: just written, or a process substitution."""
+        self.written = Files()
+        """Just written, or a process substitution."""
 
     def fork(self) -> State:
         copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe

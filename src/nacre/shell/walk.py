@@ -53,6 +53,8 @@ class Walker(Runner):
 
     def whole(self, block: Block, state: State, stdin: str | None) -> None:
         self.block(block, state, stdin)
+        if not self._defined:
+            return
         for function in list(self._defined.values()):
             if id(function) not in self._called:
                 self.call(function, state, None, None)

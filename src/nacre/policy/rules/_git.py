@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections import deque
 
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
@@ -60,13 +59,13 @@ def git_call(command: Command, *subs: str) -> Git | None:
 
 def _read(command: Command) -> Git | None:
     config: dict[str, str] = {}
-    cwd, args = command.cwd, deque(command.args)
-    while args and args[0].startswith("-"):
-        name, equals, value = args.popleft().partition("=")
+    cwd, args = command.cwd, list(reversed(command.args))
+    while args and args[-1].startswith("-"):
+        name, equals, value = args.pop().partition("=")
         if name in ("--help", "-h", "--version", "-v"):
             return None
         if name in _GLOBAL_VALUES and not equals:
-            value = args.popleft() if args else ""
+            value = args.pop() if args else ""
         if name == "-C":
             cwd = absolute(value, cwd)
         elif name == "-c":
@@ -74,7 +73,7 @@ def _read(command: Command) -> Git | None:
             config[key.lower()] = setting
     if not args:
         return None
-    sub, rest = args[0], list(args)[1:]
+    sub, rest = args.pop(), args[::-1]
     alias = config.get("alias." + sub.lower(), "")
     if alias and not alias.startswith("!"):
         sub, *rest = [*_split(alias), *rest]
