@@ -129,7 +129,7 @@ class _Reader(CompoundReader):
                     if operator != ";" or (keyword and keyword not in closers):
                         raise Malformed
                     return
-                item = Item(self.pipeline(keyword), operator)
+                item = Item(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
             block.items.append(item)
             operator = self._separator(item)
             if not operator:

@@ -38,10 +38,9 @@ class SimpleReader(LineReader):
         self.pos = found.end()
         text = found[1]
         if '"' in text or "'" in text:
-            found_words = _FIXED_WORD.findall(text)
-            argv = tuple([plain or double or single for plain, double, single in found_words])
-            quoted = [not plain for plain, _, _ in found_words]
-            node = Simple(self.origin(start), argv, [Word(None, *each) for each in zip(argv, quoted, strict=True)])
+            words = _FIXED_WORD.findall(text)
+            node = Simple(self.origin(start), tuple([plain or double or single for plain, double, single in words]))
+            node.quoted = tuple([not plain for plain, _, _ in words])
         else:
             node = Simple(self.origin(start), tuple(text.split()))
         node.end = self.origin(self.pos)
@@ -76,10 +75,14 @@ class SimpleReader(LineReader):
                 else:
                     words.append(self.some_word())
                     fixed = False
-            elif DESCRIPTOR.match(text, self.pos):
+            elif character in "0123456789{" and DESCRIPTOR.match(text, self.pos):
                 self.redirect(node)
-            else:
+            elif character.isidentifier():
                 fixed = self._argument_or_assignment(node) and fixed
+            else:
+                word = self.some_word()
+                words.append(word)
+                fixed = fixed and word.fixed is not None
         node.argv = tuple([word.fixed for word in words]) if fixed else None  # type: ignore[union-attr, misc]
         node.end = origin(self.pos)
         if self.pos == start:

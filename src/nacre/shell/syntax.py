@@ -64,9 +64,9 @@ class Word:
         self._parts = parts
         self.fixed = fixed if parts is None else None
         """The one field that it is, where that can be seen at once: no expansion, no glob. Most words are such, and
-        have their one part made only if somebody looks."""
+        most of these have their one part made only if somebody looks."""
         self.quoted = quoted
-        """Of a fixed word: the whole of it is."""
+        """Of a fixed word without parts: the whole of it is."""
 
     @property
     def parts(self) -> list[Part]:
@@ -127,24 +127,26 @@ class Node:
 
 
 class Simple(Node):
-    __slots__ = ("_words", "argv", "assignments")
+    __slots__ = ("_words", "argv", "assignments", "quoted")
 
-    def __init__(
-        self, start: int, argv: tuple[str, ...] | None = None, words: list[Word | Assignment] | None = None
-    ) -> None:
+    def __init__(self, start: int, argv: tuple[str, ...] | None = None) -> None:
         self.start = start
         self.end = start
         self.redirects = ()
         self.assignments: list[Assignment] | tuple[()] = ()
-        self._words = words
+        self._words: list[Word | Assignment] | None = None
         self.argv = argv
         """Its words, if each of them is fixed. Most commands are such, and have words made only if somebody looks."""
+        self.quoted: tuple[bool, ...] = ()
+        """Which of them are, if any is."""
 
     @property
     def words(self) -> list[Word | Assignment]:
         """Assignments among the words are arguments: `declare a=(1 2)`."""
         if self._words is None:
-            self._words = [Word(None, text) for text in self.argv or ()]
+            argv = self.argv or ()
+            quoted = self.quoted or (False,) * len(argv)
+            self._words = [Word(None, *each) for each in zip(argv, quoted, strict=True)]
         return self._words
 
     def assign(self, assignment: Assignment) -> None:
