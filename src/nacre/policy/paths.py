@@ -91,10 +91,12 @@ def _precious(text: str, command: Command, around: Around, *, guessed: bool) -> 
     )
 
 
-def lies_in(target: str, directory: str, command: Command) -> bool:
-    """Whether a target is this directory or something in it, as far as it is known."""
+def lies_in(target: str, command: Command, *directories: str) -> bool:
+    """Whether a target is one of these directories or something in it, as far as it is known."""
     path = absolute(target, command.cwd)
-    return path == directory or path.startswith(directory + "/")
+    if not path.startswith(directories):
+        return False
+    return any(path == directory or path.startswith(directory + "/") for directory in directories)
 
 
 def brief(path: str) -> str:

@@ -303,8 +303,7 @@ class Runner(ABC):
 
     def _alias(self, node: Simple, state: State) -> Alias | None:
         """The alias that a command's first word is: unquoted, and defined on a line before."""
-        first = node.words[0] if node.words else None
-        name = first.bare() if isinstance(first, Word) else None
+        name = node.name
         alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
         if alias is None or alias.depth != self.depth or self._inside:
             return alias

@@ -149,6 +149,14 @@ class Simple(Node):
             self._words = [Word(None, *each) for each in zip(argv, quoted, strict=True)]
         return self._words
 
+    @property
+    def name(self) -> str | None:
+        """The first word, if nothing in it is quoted or expanded."""
+        if self._words is None:
+            return self.argv[0] if self.argv and not (self.quoted and self.quoted[0]) else None
+        first = self._words[0] if self._words else None
+        return first.bare() if isinstance(first, Word) else None
+
     def assign(self, assignment: Assignment) -> None:
         if isinstance(self.assignments, tuple):
             self.assignments = []

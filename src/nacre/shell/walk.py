@@ -29,7 +29,6 @@ from nacre.shell.syntax import (
     Pipeline,
     Simple,
     Test,
-    Word,
 )
 from nacre.shell.text import UNKNOWN, bounded, whole
 
@@ -208,8 +207,7 @@ def _leaves(node: Node) -> bool:
     """`exit`, `return`, also at the end of a group: nothing after it runs."""
     while isinstance(node, Group) and node.body.items:
         node = node.body.items[-1].node
-    first = node.words[0] if isinstance(node, Simple) and node.words else None
-    return isinstance(first, Word) and first.bare() in ("exit", "return", "continue", "break")
+    return isinstance(node, Simple) and node.name in ("exit", "return", "continue", "break")
 
 
 def _captured(text: str, regex: str) -> tuple[str, ...]:

@@ -105,10 +105,15 @@ def _loaded(modules: tuple[str, ...]) -> tuple[Rule, ...]:
     return tuple(load(module) for module in modules)
 
 
+_RULES: dict[str, tuple[Rule, ...]] = {}
+
+
 def rules_for(command: str) -> tuple[Rule, ...]:
     """The rules that look at a command of this name."""
-    modules = _BY_COMMAND.get(command)
-    return _loaded(modules) if modules else ()
+    known = _RULES.get(command)
+    if known is None and command in _BY_COMMAND:
+        known = _RULES[command] = _loaded(_BY_COMMAND[command])
+    return known or ()
 
 
 @cache

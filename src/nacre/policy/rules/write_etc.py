@@ -20,7 +20,7 @@ def finds(command: Command, around: Around) -> Hit | None:
         (
             (target, Hit(reason=f"would change the machine's settings in {brief(target)}"))
             for _, target in changes(command)
-            if lies_in(target, "/etc", command) or lies_in(target, "/private/etc", command)
+            if lies_in(target, command, "/etc", "/private/etc")
         ),
         command,
     )
