@@ -98,7 +98,8 @@ def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Ru
     if command.script is not None or not plain(command.name):
         rules += rules_for(CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
-        rules += tuple(rule for rule in rules_for(WRITES) if rule not in rules)
+        known = {rule.id for rule in rules}  # to compare rules would be to compare all their examples
+        rules += tuple([rule for rule in rules_for(WRITES) if rule.id not in known])
     if policy.own:
         rules += tuple(each for each in policy.own if each.commands in ((), (EVERY,)) or command.name in each.commands)
     return rules
