@@ -45,7 +45,7 @@ def examine(
     `inherited` environment are known words."""
     _validate(command, env, stdin)
     place = _directory(cwd)
-    home = (env or {}).get("HOME") or os.environ.get("HOME") or "/root"
+    home = (env and env.get("HOME")) or os.environ.get("HOME") or "/root"
     try:
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
         return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy, asked=plain)
@@ -67,7 +67,7 @@ def _validate(command: object, env: Mapping[str, str] | None, stdin: object) -> 
         raise InvalidRequest(
             "bad_stdin", f"`stdin` is {type(stdin).__name__}, not a string.", field="stdin", hint="Decode it."
         )
-    for name, value in (env or {}).items():
+    for name, value in env.items() if env else ():
         if not isinstance(name, str) or not isinstance(value, str):
             raise InvalidRequest(
                 "bad_env", f"The variable {name!r} is not a string.", field="env", hint="Give it as text."
@@ -86,8 +86,9 @@ def _directory(cwd: str | os.PathLike[str] | None) -> str:
 def mounts() -> tuple[str, ...]:
     """Where filesystems are mounted, as far as this system tells."""
     try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as table:
-            return tuple(line.split(" ")[1] for line in table)
+        with open("/proc/self/mounts", "rb", buffering=0) as table:  # the kernel gives it whole, and nobody waits
+            lines = table.read().decode("utf-8", "replace").split("\n")
+        return tuple([line.split(" ")[1] for line in lines if line])
     except (OSError, IndexError):
         return ()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection
+from functools import cache
 
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import BOMBS, CODE, DEVICES, EVERY, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
-from nacre.policy.rules import every_rule, rules_for
+from nacre.policy.rules import every_rule, rules_for, rules_for_texts
 from nacre.shell import Command, Script
 from nacre.shell.text import could_be, has_glob, plain, shown
 from nacre.verdict import Decision, Finding, Verdict
@@ -20,33 +21,47 @@ _AROUND_WORDS = len("`` . Instead: ")
 
 def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
     """`asked`: whether somebody wants to know if it is plain."""
-    findings = list(_findings(script, around, policy))
-    findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
+    findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
+    if len(findings) > 1:
+        findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
     harmless = asked and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
 
 
 def _is_plain(script: Script, policy: Policy) -> bool:
+    return _plain()(script, policy.plain)
+
+
+@cache
+def _plain() -> Callable[[Script, frozenset[str] | None], bool]:
     from nacre.policy.plain import is_plain  # another question, and not asked before every command
 
-    return is_plain(script, policy.plain)
+    return is_plain
 
 
-def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Finding]:
-    seen = set()
-    for rule in _about_script(script, policy):
+def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
+    findings = []
+    for rule in _about_text(script, policy):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
             start, end, said = found
             if _exempted(rule, said, None, policy):
                 continue
             if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
-                yield finding
+                findings.append(finding)
+    return findings
+
+
+def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding]:
+    findings, seen = [], set()
     everywhere = rules_for(EVERY)
     for command in script.commands:
         if command.calls:
             continue
-        for rule in _about(command, everywhere, policy):
+        rules = rules_for(command.name) + everywhere
+        if command.redirects or command.script is not None or policy.own or not command.name.isascii():
+            rules = _more(rules, command, policy)
+        for rule in rules:
             met = None if rule.finds is None else rule.finds(command, around)
             if met is None or _exempted(rule, met, command, policy):
                 continue
@@ -56,10 +71,11 @@ def _findings(script: Script, around: Around, policy: Policy) -> Iterator[Findin
                 continue
             seen.add((rule.id, command.start, command.end, words))
             if finding := _finding(rule, met, command.start, command.end, words, command.via, policy):
-                yield finding
+                findings.append(finding)
+    return findings
 
 
-def _about_script(script: Script, policy: Policy) -> Iterator[Rule]:
+def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
     """The rules about a text as a whole that have something to look for in this one."""
     keys = {command.name for command in script.commands}
     if policy.decisions:
@@ -72,18 +88,18 @@ def _about_script(script: Script, policy: Policy) -> Iterator[Rule]:
         keys.add(BOMBS)
     if DEVICES in script.text:
         keys.add(DEVICES)
-    rules = {rule.id: rule for key in keys for rule in rules_for(key) if rule.in_script is not None}
-    yield from rules.values()
+    return {rule.id: rule for key in keys for rule in rules_for_texts(key)}.values()
 
 
-def _about(command: Command, everywhere: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
-    rules = rules_for(command.name) + everywhere
+def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:
+    """Besides the rules about its name, those about what else is to be seen of a command."""
     if has_glob(command.name):
         rules += tuple(rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands))
     if command.script is not None or not plain(command.name):
         rules += rules_for(CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
-        rules += tuple(rule for rule in rules_for(WRITES) if rule not in rules)
+        known = {rule.id for rule in rules}  # to compare rules would be to compare all their examples
+        rules += tuple([rule for rule in rules_for(WRITES) if rule.id not in known])
     if policy.own:
         rules += tuple(each for each in policy.own if each.commands in ((), (EVERY,)) or command.name in each.commands)
     return rules

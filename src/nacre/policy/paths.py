@@ -53,6 +53,8 @@ _ANY = re.compile(
 _KEPT = re.compile(
     r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
 )
+_DOTS = re.compile(r"\.{1,2}(?:/|$)|/")
+_GIT = re.compile(r"(.*)/\.git(?:/(?:objects|refs))?")
 _HOME = re.compile(r"/(?:home|Users)/[^/]+")
 _LONGEST = 32
 _MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
@@ -60,6 +62,14 @@ _MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/
 
 def precious(target: str, command: Command, around: Around) -> Place | None:
     """What would be lost if this target went with all that is in it; None if that is its owner's business."""
+    key = "precious", target, command.cwd, command.home, command.settled
+    if key not in around.memo:
+        around.memo[key] = _lost(target, command, around)
+    known = around.memo[key]
+    return known if isinstance(known, Place) else None
+
+
+def _lost(target: str, command: Command, around: Around) -> Place | None:
     for text in emptied(target):
         if text == target:
             return _precious(text, command, around, guessed=False) if text else None
@@ -81,10 +91,12 @@ def _precious(text: str, command: Command, around: Around, *, guessed: bool) -> 
     )
 
 
-def lies_in(target: str, directory: str, command: Command) -> bool:
-    """Whether a target is this directory or something in it, as far as it is known."""
+def lies_in(target: str, command: Command, *directories: str) -> bool:
+    """Whether a target is one of these directories or something in it, as far as it is known."""
     path = absolute(target, command.cwd)
-    return path == directory or path.startswith(directory + "/")
+    if not path.startswith(directories):
+        return False
+    return any(path == directory or path.startswith(directory + "/") for directory in directories)
 
 
 def brief(path: str) -> str:
@@ -107,7 +119,7 @@ def _without_any(text: str) -> tuple[str, bool]:
 def _here(stem: str, everything: bool, path: str, command: Command, around: Around) -> Place | None:
     what = ""
     named = stem.startswith("/") or (".." not in stem and _moved(command, around))
-    if not named and not re.sub(r"\.{1,2}(?:/|$)|/", "", stem):
+    if not named and not _DOTS.sub("", stem):
         if ".." in stem:
             what = "what holds the working directory"
         else:
@@ -152,7 +164,7 @@ def _may_be_system(name: str) -> bool:
 
 def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | None:
     """`.git`, but not that of a copy which lies inside the working directory or among scratch files."""
-    found = re.fullmatch(r"(.*)/\.git(?:/(?:objects|refs))?", path)
+    found = _GIT.fullmatch(path) if "/.git" in path else None
     if not found or guessed:
         return None
     by_name = "/" in stem.rstrip("/").removeprefix("./")

@@ -47,20 +47,26 @@ def _node(node: Node, names: frozenset[str]) -> bool:
         return False
     if isinstance(node, Pipeline):
         return all(_node(stage, names) for stage in node.stages)
-    if not isinstance(node, Simple) or node.assignments or not node.words:
+    if not isinstance(node, Simple) or node.assignments:
         return False
+    name = node.name
+    if name is None or name not in names or _GLOB.search(name):
+        return False
+    argv = _argv(node)
+    guard = _GUARDS.get(name)
+    return argv is not None and (guard is None or guard(argv[1:]))
+
+
+def _argv(node: Simple) -> list[str] | None:
+    if node.argv is not None:
+        return list(node.argv)
     argv = []
     for word in node.words:
         text = _known(word) if isinstance(word, Word) else None
         if text is None:
-            return False
+            return None
         argv.append(text)
-    first = node.words[0]
-    name = first.bare() if isinstance(first, Word) else None
-    if name is None or name not in names or _GLOB.search(name):
-        return False
-    guard = _GUARDS.get(name)
-    return guard is None or guard(argv[1:])
+    return argv
 
 
 def _known(word: Word) -> str | None:

@@ -42,6 +42,8 @@ class Around:
         self._find_mounts = mounts
         self.runtimes = runtimes
         """Names of the programs that the agent itself consists of: `python`, `node`."""
+        self.memo: dict[object, object] = {}
+        """What rules have worked out in this check, for the next rule."""
 
     @cached_property
     def mounts(self) -> Collection[str]:

@@ -47,10 +47,11 @@ def pipes(script: Script) -> Iterator[tuple[Command, Command]]:
     """Commands with a `|` between them."""
     if "|" not in script.text:
         return
-    starts: dict[int, list[Command]] = {}
+    lefts = [(left, found.end()) for left in script.commands if (found := _PIPE.match(script.text, left.end))]
+    rights: dict[int, list[Command]] = {start: [] for _, start in lefts}
     for command in script.commands:
-        starts.setdefault(command.start, []).append(command)
-    for left in script.commands:
-        if found := _PIPE.match(script.text, left.end):
-            for right in starts.get(found.end(), ()):
-                yield left, right
+        if command.start in rights:
+            rights[command.start].append(command)
+    for left, start in lefts:
+        for right in rights[start]:
+            yield left, right

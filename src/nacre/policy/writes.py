@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from nacre.policy.rule import WRITES
 from nacre.shell import Command
+from nacre.shell.state import absolute
 from nacre.shell.text import has_glob
 
 
@@ -36,6 +37,15 @@ def changes(command: Command) -> tuple[Change, ...]:
     known = command.memo.get("changes")
     if not isinstance(known, tuple):
         known = command.memo["changes"] = tuple(_changes(command))
+    return known
+
+
+def touched(command: Command) -> str:
+    """The paths of all these files as one text: a rule need look no further if the place it is about is not in it."""
+    known = command.memo.get("touched")
+    if not isinstance(known, str):
+        paths = [absolute(target, command.cwd) for _, target in changes(command)]
+        known = command.memo["touched"] = "\n".join(paths)
     return known
 
 

@@ -36,8 +36,8 @@ def read(
     `inherited` environment are known words only."""
     script = Script(clean(text))
     variables = Variables()
-    variables.own.update(_ASSUMED)
-    for name, value in (inherited or {}).items():
+    variables.own = {**_ASSUMED}
+    for name, value in inherited.items() if inherited else ():
         variables.own[name] = [clean(value)]
     variables["HOME"] = [home]
     variables["HISTFILE"] = [f"{home}/.bash_history"]
@@ -45,7 +45,7 @@ def read(
     state = State(cwd, home, variables)
     state.arguments = []  # nobody gives a command line any
     try:
-        for name, value in (env or {}).items():
+        for name, value in env.items() if env else ():
             variables[name] = [clean(value)]
             if runs_code(name):
                 script.foreign = True

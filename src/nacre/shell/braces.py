@@ -23,10 +23,12 @@ _Token = str | Part
 
 def braced(parts: Sequence[Part]) -> list[list[Part]]:
     """The words that a word stands for; `@(a|b)` counts as `{a,b}`."""
-    if any(isinstance(part, Literal) and not part.quoted and "@(" in part.text for part in parts):
-        parts = [_one_of(part) for part in parts]
-    if not any(isinstance(part, Literal) and not part.quoted and "{" in part.text for part in parts):
+    for part in parts:
+        if isinstance(part, Literal) and not part.quoted and ("{" in part.text or "@(" in part.text):
+            break
+    else:
         return [list(parts)]
+    parts = [_one_of(part) for part in parts]
     if sum(len(part.text) for part in parts if isinstance(part, Literal)) > LONGEST:
         return [list(parts)]
     tokens: list[_Token] = []

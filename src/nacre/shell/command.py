@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from nacre.shell.syntax import Block
 from nacre.shell.text import could_be, shown
+
+_NOTHING: Mapping[str, str] = {}
 
 
 class Opened:
@@ -33,13 +36,13 @@ class Command:
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
         self.argv = argv
-        self.name = argv[0].rsplit("/", 1)[-1] if argv else ""
+        self.name = argv[0].rpartition("/")[2] if argv else ""
         self.start = start
         self.end = end
         self.cwd = cwd
         self.home = home
         self.redirects: tuple[Opened, ...] = ()
-        self.assigned: Mapping[str, str] = {}
+        self.assigned: Mapping[str, str] = _NOTHING
         """`NAME=value` before it."""
         self.stdin: str | None = None
         """What it reads, where that is known to be something else than the caller's input."""
@@ -85,15 +88,17 @@ class Command:
 
     def has(self, *flags: str) -> bool:
         """Any of these options: `-f` also in a cluster (`-rf`), `--force` also abbreviated (`--for`)."""
-        short = "".join(flag[1] for flag in flags if len(flag) == 2)
-        long = [flag for flag in flags if flag.startswith("--")]
-        other = [flag for flag in flags if len(flag) > 2 and not flag.startswith("--")]
-        for word in self.options():
+        letters, long, other = _kinds(flags)
+        for word in self.argv[1:]:
+            if word[:1] != "-":
+                continue
+            if word == "--":
+                return False
             if word.startswith("--"):
                 name = word.partition("=")[0]
-                if any(name == flag or (len(name) > 3 and flag.startswith(name)) for flag in long):
+                if name in long or (len(name) > 3 and any(flag.startswith(name) for flag in long)):
                     return True
-            elif word in other or any(letter in short for letter in word[1:]):
+            elif word in other or not letters.isdisjoint(word):
                 return True
         return False
 
@@ -110,6 +115,14 @@ class Command:
             else:
                 skip = word in valued
         return found
+
+
+@lru_cache(256)
+def _kinds(flags: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
+    """Flags sorted: letters, long ones, and others such as `-delete`."""
+    letters = frozenset(flag[1] for flag in flags if len(flag) == 2)
+    long = tuple(flag for flag in flags if flag.startswith("--"))
+    return letters, long, tuple(flag for flag in flags if len(flag) > 2 and not flag.startswith("--"))
 
 
 class Script:

@@ -35,12 +35,14 @@ class CompoundReader(SimpleReader):
         """The grammar's."""
 
     def command(self, keyword: str) -> Node:
-        """The command that stands here; `keyword`: what `reserved` says of this place."""
+        """The command that stands here, with the blanks after it; `keyword`: what `reserved` says of this place."""
         start = self.pos
-        if keyword in _OPENERS:
-            node = self._compound(keyword, start)
-        elif self.text.startswith("(", start):
+        if self.text.startswith("(", start) and keyword != "((":
             node = self._subshell(start)
+        elif not keyword:
+            return self.simple()
+        elif keyword in _OPENERS:
+            node = self._compound(keyword, start)
         elif keyword == "time":
             return self.pipeline(keyword)
         elif keyword == "!":

@@ -59,7 +59,9 @@ class ExpansionReader(WordReader):
 
     def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
         text, start = self.text, self.pos
-        following = self._joined(start + 1)
+        following = start + 1
+        if text.startswith("\\\n", following):
+            following = self._joined(following)
         character = text[following : following + 1]
         if found := _SIMPLE_PARAMETER.match(text, following):
             self.pos = found.end()

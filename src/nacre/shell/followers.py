@@ -54,11 +54,11 @@ class Followers:
         self._loaded: dict[str, Follows] = {}
 
     def get(self, name: str) -> Follows | None:
-        if name not in _MODULES:
-            return None
-        if name not in self._loaded:
+        known = self._loaded.get(name)
+        if known is None and name in _MODULES:
             self._loaded.update(import_module(f"nacre.shell.{_MODULES[name]}").FOLLOWERS)
-        return self._loaded[name]
+            return self._loaded[name]
+        return known
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULES)

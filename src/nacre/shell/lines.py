@@ -9,13 +9,15 @@ from nacre.shell.syntax import Block, Literal, Node, Redirect, Word
 from nacre.shell.words import Malformed, Origin
 
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n)*+(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
+_LINES = re.compile(r"(?:[ \t\n]+|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*+")
 _OPERATORS = re.compile(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
 _REDIRECTS = frozenset(("<", ">", ">>", ">|", "<>", "<<", "<<-", "<<<", "<&", ">&", "&>", "&>>"))
 DESCRIPTOR = re.compile(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)
-_RESERVED = re.compile(
+RESERVED_WORDS = (
     r"(?:if|then|elif|else|fi|do|done|case|esac|while|until|for|select|function|time|coproc|in|\{|\}|!|\[\[|\]\])"
-    r"(?=[ \t\n;&|()<>]|\Z)|\(\(|\)|;;&|;;|;&|!(?=\()"
 )
+AFTER_RESERVED = r"(?=[ \t\n;&|()<>]|\Z)"
+_RESERVED = re.compile(rf"{RESERVED_WORDS}{AFTER_RESERVED}|\(\(|\)|;;&|;;|;&|!(?=\()")
 _QUOTES = re.compile(r"""\\(.)|['"]""", re.DOTALL)
 _LONGEST = len("function") + 1
 
@@ -28,6 +30,7 @@ class LineReader(ExpansionReader):
 
     def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
+        self._continued = "\\\n" in text
         self._pending: list[tuple[Redirect, str]] = []
         """Here-documents whose bodies are still to come, with their delimiters."""
 
@@ -49,13 +52,17 @@ class LineReader(ExpansionReader):
 
     def skip_lines(self) -> int:
         """Also ends of lines; the bodies of here-documents stand at these."""
-        while True:
+        while self._pending:
             self.skip_blanks()
             if not self.text.startswith("\n", self.pos):
                 return self.pos
             self.pos += 1
-            if self._pending:
-                self.bodies()
+            self.bodies()
+        if self.pos < self.size and self.text[self.pos] in "\n \t\\#":
+            found = _LINES.match(self.text, self.pos)
+            assert found is not None
+            self.pos = found.end()
+        return self.pos
 
     # tokens
 
@@ -80,7 +87,7 @@ class LineReader(ExpansionReader):
 
     def reserved(self) -> str:
         """The reserved word, or operator like one, that stands here; not taken."""
-        if self.text.find("\\\n", self.pos, self.pos + _LONGEST) >= 0:
+        if self._continued and self.text.find("\\\n", self.pos, self.pos + _LONGEST) >= 0:
             return self._reserved_in_lines()
         found = _RESERVED.match(self.text, self.pos)
         if not found:
@@ -134,7 +141,7 @@ class LineReader(ExpansionReader):
         self.skip_blanks()
         begin = self.pos
         redirect = Redirect(descriptor.replace("\\\n", ""), operator, self.some_word())
-        node.redirects.append(redirect)
+        node.redirect(redirect)
         if operator in ("<<", "<<-"):
             raw = self.text[begin : self.pos].replace("\\\n", "")
             redirect.quoted = any(quote in raw for quote in "\\'\"")

@@ -44,6 +44,8 @@ class _Reader(CompoundReader):
     """Where this text begins in the one that was asked about."""
     _exact = True
     """Whether it stands there as it is."""
+    _line = 0, 0
+    """Where the line begins that is being read, and how many commands stand before it."""
     recovers = True
     """Whether pieces are looked for after an error. In such pieces they are not: each would be read again and again."""
 
@@ -55,28 +57,22 @@ class _Reader(CompoundReader):
 
     def script(self) -> tuple[Block, bool]:
         block = Block()
-        while True:
-            start = self.skip_lines()
-            if start >= self.size:
-                self.bodies()
-                return block, False
-            before = len(block.items)
-            try:
-                self._line(block)
-            except Malformed:
-                if self.recovers:
-                    del block.items[before:]
-                    block.items += self.rest(start).items
-                return block, True
+        self._line = self.skip_lines(), 0
+        try:
+            self.items(block, lines=True)
+            if self.pos < self.size:
+                raise Malformed
+            self.bodies()
+        except Malformed:
+            if self.recovers:
+                start, before = self._line
+                del block.items[before:]
+                block.items += self.rest(start).items
+            return block, True
+        return block, False
 
     def whole(self) -> Block:
         return self.script()[0]
-
-    def _line(self, block: Block) -> None:
-        """One complete command: to the end of its line."""
-        self.items(block, one_line=True)
-        if self.pos < self.size and self.text[self.pos] != "\n":
-            raise Malformed
 
     def rest(self, start: int) -> Block:
         """Of a text that is no command as a whole, whatever is one by itself."""
@@ -114,22 +110,26 @@ class _Reader(CompoundReader):
         self.expect(closer)
         return block
 
-    def items(self, block: Block, *closers: str, one_line: bool = False) -> None:
-        """Commands to the end, or to one of the closers, which is not taken."""
+    def items(self, block: Block, *closers: str, lines: bool = False) -> None:
+        """Commands to the end, or to one of the closers, which is not taken. `lines`: note where each line begins."""
         operator = ";"
         while True:
-            if one_line and operator == ";" and block.items:
+            if lines and operator == ";":
                 self.skip_blanks()
                 if self.text.startswith("\n", self.pos):
-                    return
+                    self._line = self.skip_lines(), len(block.items)
+                start = self.pos
             else:
-                self.skip_lines()
-            keyword = self.reserved()
-            if self.pos >= self.size or keyword in _CLOSERS:
-                if operator != ";" or (keyword and keyword not in closers):
-                    raise Malformed
-                return
-            item = Item(self.pipeline(keyword), operator)
+                start = self.skip_lines()
+            if fixed := self.fixed():
+                item = Item(self._stages(fixed, start), operator)
+            else:
+                keyword = self.reserved()
+                if self.pos >= self.size or keyword in _CLOSERS:
+                    if operator != ";" or (keyword and keyword not in closers):
+                        raise Malformed
+                    return
+                item = Item(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
             block.items.append(item)
             operator = self._separator(item)
             if not operator:
@@ -137,7 +137,8 @@ class _Reader(CompoundReader):
 
     def _separator(self, item: Item) -> str:
         """What follows a pipeline: how the next one hangs on it; "" if there can be none."""
-        self.skip_blanks()
+        if self.text.startswith("\n", self.pos):
+            return ";"
         before, found = self.pos, self.operator()
         if found in ("&&", "||", ";"):
             return found
@@ -145,7 +146,7 @@ class _Reader(CompoundReader):
             item.background = True
             return ";"
         self.pos = before
-        return ";" if found in ("\n", ")", ";;", ";&", ";;&") else ""
+        return ";" if found in (")", ";;", ";&", ";;&") else ""
 
     def pipeline(self, keyword: str) -> Node:
         start = self.pos
@@ -158,15 +159,16 @@ class _Reader(CompoundReader):
             if self.pos >= self.size or self.text[self.pos] in ";\n)&|":
                 return Simple(self.origin(start))
             keyword = self.reserved()
-        first = self.command(keyword)
-        self.skip_blanks()
+        return self._stages(self.command(keyword), start)
+
+    def _stages(self, first: Node, start: int) -> Node:
+        """A command, with those that it is piped into."""
         if not self.text.startswith("|", self.pos):
             return first
         stages = [first]
         while self._piped(stages[-1]):
             self.skip_lines()
-            stages.append(self.command(self.reserved()))
-            self.skip_blanks()
+            stages.append(self.fixed() or self.command(self.reserved()))
         if len(stages) == 1:
             return first
         pipeline = Pipeline(self.origin(start), stages)
@@ -177,9 +179,7 @@ class _Reader(CompoundReader):
         """Take `|` or `|&`, which is short for `2>&1 |`."""
         before, operator = self.pos, self.operator()
         if operator == "|&":
-            node.redirects.append(Redirect("2", ">&", Word(None, "1")))
-            if isinstance(node, Simple):
-                node.fixed = False
+            node.redirect(Redirect("2", ">&", Word(None, "1")))
         elif operator != "|":
             self.pos = before
         return operator in ("|", "|&")

@@ -33,13 +33,14 @@ _SED_REPLACES = re.compile(r"s([^\\\n])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\
 def _git(runner: Runner, command: Command, state: State) -> str:
     args = command.args
     for index, word in enumerate(args):
-        following = args[index + 1] if index + 1 < len(args) else ""
-        if word == "-c" or word == "--config-env":
-            _setting(runner, command, following, state)
-        elif word in _GIT_COMMANDS and following:
-            runner.read(command, following, state.fork())
-        elif word.startswith("--") and "=" in word and word.partition("=")[0] in _GIT_COMMANDS:
-            runner.read(command, word.partition("=")[2], state.fork())
+        if word[:1] == "-":
+            following = args[index + 1] if index + 1 < len(args) else ""
+            if word == "-c" or word == "--config-env":
+                _setting(runner, command, following, state)
+            elif word in _GIT_COMMANDS and following:
+                runner.read(command, following, state.fork())
+            elif "=" in word and word.startswith("--") and word.partition("=")[0] in _GIT_COMMANDS:
+                runner.read(command, word.partition("=")[2], state.fork())
         elif word.startswith("ext::"):
             runner.read(command, word[5:], state.fork())
         elif word == "config":
@@ -47,14 +48,11 @@ def _git(runner: Runner, command: Command, state: State) -> str:
             if len(operands) > 1:
                 _setting(runner, command, f"{operands[0]}={operands[1]}", state)
     _subcommand(runner, command, state)
-    for path, text in list(state.written.items()):
-        if "/.git/hooks/" in path:
-            runner.read(command, text, state.fork())
-    if "rev-parse" in args and "--git-dir" in args:
-        return ".git"
-    if "rev-parse" in args and "--show-toplevel" in args:
-        return state.cwd
-    return SOME if "rev-parse" in args else UNKNOWN
+    for text in list(state.written.hooks.values()):
+        runner.read(command, text, state.fork())
+    if "rev-parse" not in args:
+        return UNKNOWN
+    return ".git" if "--git-dir" in args else state.cwd if "--show-toplevel" in args else SOME
 
 
 def _setting(runner: Runner, command: Command, setting: str, state: State) -> None:

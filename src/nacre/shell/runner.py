@@ -42,7 +42,8 @@ class Runner(ABC):
         self._parent: Command | None = None
         self._inside: tuple[int, int] | None = None
         """The span to report for text that does not stand in the script as it is read."""
-        self._here = (0, 0)
+        self._here: Node = Simple(0)
+        """The command that is followed at the moment."""
         self._aliases: list[str] = []
         self._sinks: dict[str, Block] = {}
         """The commands of `>(…)`, until what they read has been written."""
@@ -81,13 +82,14 @@ class Runner(ABC):
         """Expanded once more, as between double quotes."""
         if "$" not in text and "`" not in text:
             return text
-        before, self._inside = self._inside, self._inside or self._here
         try:
             body = expansion(source(text))
         except (Malformed, TooDeep, RecursionError):
             return UNKNOWN
+        here, before = self._here, self._inside
+        self._inside = before or (here.start, here.end)
         printed = Expander(state, self).text(body)
-        self._inside = before
+        self._here, self._inside = here, before
         return printed
 
     def spend(self, characters: int) -> None:
@@ -170,15 +172,19 @@ class Runner(ABC):
     # simple commands
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
-        if node.fixed and not state.aliases:  # no more than a short cut: most commands are such
-            command = self.command(tuple(word.fixed for word in node.words), node, state)  # type: ignore[union-attr, misc]
+        self._here = node
+        plain = node.argv and not (node.redirects or node.assignments or self._sinks)
+        if plain and not (state.aliases and state.expands_aliases):  # no more than a short cut: most commands are such
+            assert node.argv
+            command = self.command(node.argv, node, state)
             command.stdin = stdin
             return self._run(command, state)
         expander = Expander(state, self)
-        self._here = (node.start, node.end)
         argv = self._words(node, expander)
         printed = self._prepared(node, argv, expander, state, stdin)
         self.drain(state)
+        if expander.choices == 1:
+            return printed
         seen = [argv]
         while expander.choice + 1 < min(expander.choices, MOST):
             expander.choice += 1
@@ -188,7 +194,9 @@ class Runner(ABC):
                 printed = self._prepared(node, argv, expander, state, stdin)
         return printed
 
-    def _words(self, node: Simple, expander: Expander) -> list[str]:
+    def _words(self, node: Simple, expander: Expander) -> tuple[str, ...]:
+        if node.argv is not None:
+            return node.argv
         argv: list[str] = []
         for word in node.words:
             if not isinstance(word, Word):
@@ -199,7 +207,7 @@ class Runner(ABC):
                 argv.append(word.fixed)
             else:
                 argv += expander.fields(word)
-        return argv
+        return tuple(argv)
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
         """`name=value` among the arguments; an array's is remembered at once."""
@@ -209,7 +217,9 @@ class Runner(ABC):
             return assignment.name
         return f"{assignment.name}{'+' if assignment.append else ''}={value}"
 
-    def _prepared(self, node: Simple, argv: list[str], expander: Expander, state: State, stdin: str | None) -> str:
+    def _prepared(
+        self, node: Simple, argv: tuple[str, ...], expander: Expander, state: State, stdin: str | None
+    ) -> str:
         assigned: dict[str, str] = {}
         for assignment in node.assignments:
             value = assigned_value(assignment, expander)
@@ -217,7 +227,7 @@ class Runner(ABC):
                 assigned[assignment.name] = value if isinstance(value, str) else " ".join(value)
             else:
                 assign(expander, assignment, value)
-        command = self.command(tuple(argv), node, state)
+        command = self.command(argv, node, state)
         command.stdin = stdin
         if node.redirects:
             command.redirects, command.stdin = self.opened(node.redirects, expander, stdin)
@@ -235,8 +245,10 @@ class Runner(ABC):
         return ""
 
     def command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
-        start, end = self._inside or (node.start, node.end)
-        command = Command(argv, start, end, cwd=state.cwd, home=state.home)
+        if self._inside:
+            command = Command(argv, *self._inside, cwd=state.cwd, home=state.home)
+        else:
+            command = Command(argv, node.start, node.end, cwd=state.cwd, home=state.home)
         command.settled = state.settled
         return command
 
@@ -272,7 +284,7 @@ class Runner(ABC):
 
     def _followed(self, command: Command, state: State) -> str:
         first = command.argv[0]
-        if function := state.functions.get(first):
+        if state.functions and (function := state.functions.get(first)):
             command.calls = True
             return self.call(function, state, command.stdin, list(command.args))
         if follower := self.followers.get(command.name):
@@ -285,14 +297,13 @@ class Runner(ABC):
             if has_glob(command.name):
                 for name in [name for name in self.followers if could_be(command.name, name)][:MOST]:
                     self.follow(command, (name, *command.args), state)
-        elif (text := state.written.get(state.path(first))) is not None and "/" in first:
+        elif "/" in first and (text := state.written.get(state.path(first))) is not None:
             return self.read(command, text, state, arguments=list(command.args))
         return UNKNOWN
 
     def _alias(self, node: Simple, state: State) -> Alias | None:
         """The alias that a command's first word is: unquoted, and defined on a line before."""
-        first = node.words[0] if node.words else None
-        name = first.bare() if isinstance(first, Word) else None
+        name = node.name
         alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
         if alias is None or alias.depth != self.depth or self._inside:
             return alias

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from nacre.shell.lines import DESCRIPTOR, LineReader
+from nacre.shell.lines import AFTER_RESERVED, DESCRIPTOR, RESERVED_WORDS, LineReader
 from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
 from nacre.shell.words import Malformed
 
-_WHOLE_WORD = re.compile(
-    r"[ \t]*+(?:([^ \t\n\\'\"`$;&|<>()=\[#{~*?][^ \t\n\\'\"`$;&|<>()=\[{~*?]*+)"  # plain, or the whole of it quoted
-    r"|\"([^\"\\`$]*+)\"|'([^']*+)')(?=[ \t\n;|&)]|\Z)"
+_PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
+"""A word that stands for itself, and is no assignment."""
+_ENDED = r"(?=[ \t\n;|&)]|\Z)"
+_PLAIN_WORDS = re.compile(rf"(?:[ \t]*+{_PLAIN}{_ENDED})++")
+_FIXED_WORD = re.compile(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
+"""Plain, or the whole of it quoted."""
+_FIXED_COMMAND = re.compile(
+    rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})++)"""
+    r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
 )
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
 _EQUALS = re.compile(r"\+?(?:\\\n)*=")
@@ -23,13 +29,33 @@ class SimpleReader(LineReader):
     def function(self, start: int, name: Word) -> Node:
         """A compound command."""
 
+    def fixed(self) -> Simple | None:
+        """The command that stands here, if it is nothing but fixed words: most are, and can be read at once."""
+        start = self.pos
+        found = _FIXED_COMMAND.match(self.text, start)
+        if found is None:
+            return None
+        self.pos = found.end()
+        text = found[1]
+        if '"' in text or "'" in text:
+            words = _FIXED_WORD.findall(text)
+            node = Simple(self.origin(start), tuple([plain or double or single for plain, double, single in words]))
+            node.quoted = tuple([not plain for plain, _, _ in words])
+        else:
+            node = Simple(self.origin(start), tuple(text.split()))
+        node.end = self.origin(self.pos)
+        return node
+
     def simple(self) -> Node:
         text, start, size, origin = self.text, self.pos, self.size, self.origin
         node = Simple(origin(start))
         words = node.words
+        if found := _PLAIN_WORDS.match(text, start):  # no more than a short cut, as is the next one
+            words += [Word(None, word) for word in found[0].split()]
+            self.pos = found.end()
         fixed = True
         while True:
-            if found := _WHOLE_WORD.match(text, self.pos):  # no more than a short cut
+            if found := _FIXED_WORD.match(text, self.pos):
                 kind = found.lastindex or 1
                 self.pos = found.end()
                 words.append(Word(None, found[kind], kind > 1))
@@ -37,7 +63,6 @@ class SimpleReader(LineReader):
             self.skip_blanks()
             if self.pos >= size or text[self.pos] in "\n;|)":
                 break
-            fixed = False
             character = text[self.pos]
             if character == "&":
                 if text[self.pos + 1 : self.pos + 2] not in (">", "\\") or not self.redirect(node):
@@ -49,11 +74,16 @@ class SimpleReader(LineReader):
                     self.redirect(node)
                 else:
                     words.append(self.some_word())
-            elif DESCRIPTOR.match(text, self.pos):
+                    fixed = False
+            elif character in "0123456789{" and DESCRIPTOR.match(text, self.pos):
                 self.redirect(node)
+            elif character.isidentifier():
+                fixed = self._argument_or_assignment(node) and fixed
             else:
-                self._argument_or_assignment(node)
-        node.fixed = fixed
+                word = self.some_word()
+                words.append(word)
+                fixed = fixed and word.fixed is not None
+        node.argv = tuple([word.fixed for word in words]) if fixed else None  # type: ignore[union-attr, misc]
         node.end = origin(self.pos)
         if self.pos == start:
             raise Malformed
@@ -69,16 +99,19 @@ class SimpleReader(LineReader):
         self.pos = found.end()
         return self.function(start, name)
 
-    def _argument_or_assignment(self, node: Simple) -> None:
+    def _argument_or_assignment(self, node: Simple) -> bool:
+        """Whether the words are still fixed ones."""
         found = _ASSIGNED.match(self.text, self.pos)
         if not found or (node.words and found[2] == "["):
-            node.words.append(self.some_word())
-            return
+            word = self.some_word()
+            node.words.append(word)
+            return word.fixed is not None
         assigned = self._assignment(found)
         if isinstance(assigned, Assignment) and not node.words:
-            node.assignments.append(assigned)
-        else:
-            node.words.append(assigned)
+            node.assign(assigned)
+            return True
+        node.words.append(assigned)
+        return False
 
     def _assignment(self, found: re.Match[str]) -> Assignment | Word:
         """From a name on; a word if no `=` follows its subscript."""

@@ -43,10 +43,9 @@ def _calls(body: Node) -> Iterator[tuple[str, bool]]:
         node, apart = waiting.pop()
         match node:
             case Simple():
-                first = node.words[0] if node.words else None
-                if isinstance(first, Word) and (name := first.bare()) is not None:
-                    yield name, apart
-                for word in node.words:
+                if node.name is not None:
+                    yield node.name, apart
+                for word in () if node.argv is not None else node.words:
                     for part in word.parts if isinstance(word, Word) and word.fixed is None else ():
                         if isinstance(part, Substitution):
                             waiting += _items(part.body, apart)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TypeAlias
 
 from nacre.shell.syntax import Function
@@ -61,6 +62,18 @@ class Variables:
         self.own[name] = values
 
 
+class Files(dict[str, str]):
+    """Files of known content, by their paths. `hooks`: those among them that git runs."""
+
+    def __init__(self) -> None:
+        self.hooks: dict[str, str] = {}
+
+    def __setitem__(self, path: str, text: str) -> None:
+        super().__setitem__(path, text)
+        if "/.git/hooks/" in path:
+            self.hooks[path] = text
+
+
 class State:
     __slots__ = (
         "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "integers", "loops", "maps",
@@ -91,11 +104,12 @@ class State:
         """Functions that child shells inherit."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
-        self.written: dict[str, str] = {}
-        """Files of known content: just written, or a process substitution."""
+        self.written = Files()
+        """Just written, or a process substitution."""
 
     def fork(self) -> State:
-        copy = State(self.cwd, self.home, Variables(self.variables))
+        copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe
+        copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
         copy.settled, copy.strict = self.settled, self.strict
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops
@@ -138,8 +152,17 @@ class State:
 
 def absolute(name: str, cwd: str) -> str:
     """A path, normalised without looking: `..` and `.` taken out."""
+    return _absolute(name, cwd) if len(name) < _LONGEST else _normalised(name, cwd)
+
+
+@lru_cache(512)  # several rules ask in turn about the same path
+def _absolute(name: str, cwd: str) -> str:
     if name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/" and len(cwd) + len(name) < _LONGEST:
         return f"{cwd}/{name}"
+    return _normalised(name, cwd)
+
+
+def _normalised(name: str, cwd: str) -> str:
     if not name.startswith("/"):
         name = f"{cwd or SOME}/{name}"
     parts: list[str] = []

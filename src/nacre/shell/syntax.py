@@ -64,9 +64,9 @@ class Word:
         self._parts = parts
         self.fixed = fixed if parts is None else None
         """The one field that it is, where that can be seen at once: no expansion, no glob. Most words are such, and
-        have their one part made only if somebody looks."""
+        most of these have their one part made only if somebody looks."""
         self.quoted = quoted
-        """Of a fixed word: the whole of it is."""
+        """Of a fixed word without parts: the whole of it is."""
 
     @property
     def parts(self) -> list[Part]:
@@ -117,19 +117,50 @@ class Node:
     def __init__(self, start: int) -> None:
         self.start = start
         self.end = start
-        self.redirects: list[Redirect] = []
+        self.redirects: list[Redirect] | tuple[()] = ()
+        """A list only if there are any: most commands have none."""
+
+    def redirect(self, redirect: Redirect) -> None:
+        if isinstance(self.redirects, tuple):
+            self.redirects = []
+        self.redirects.append(redirect)
 
 
 class Simple(Node):
-    __slots__ = ("assignments", "fixed", "words")
+    __slots__ = ("_words", "argv", "assignments", "quoted")
 
-    def __init__(self, start: int) -> None:
-        super().__init__(start)
-        self.assignments: list[Assignment] = []
-        self.words: list[Word | Assignment] = []
+    def __init__(self, start: int, argv: tuple[str, ...] | None = None) -> None:
+        self.start = start
+        self.end = start
+        self.redirects = ()
+        self.assignments: list[Assignment] | tuple[()] = ()
+        self._words: list[Word | Assignment] | None = None
+        self.argv = argv
+        """Its words, if each of them is fixed. Most commands are such, and have words made only if somebody looks."""
+        self.quoted: tuple[bool, ...] = ()
+        """Which of them are, if any is."""
+
+    @property
+    def words(self) -> list[Word | Assignment]:
         """Assignments among the words are arguments: `declare a=(1 2)`."""
-        self.fixed = False
-        """It is nothing but words, each of them fixed."""
+        if self._words is None:
+            argv = self.argv or ()
+            quoted = self.quoted or (False,) * len(argv)
+            self._words = [Word(None, *each) for each in zip(argv, quoted, strict=True)]
+        return self._words
+
+    @property
+    def name(self) -> str | None:
+        """The first word, if nothing in it is quoted or expanded."""
+        if self._words is None:
+            return self.argv[0] if self.argv and not (self.quoted and self.quoted[0]) else None
+        first = self._words[0] if self._words else None
+        return first.bare() if isinstance(first, Word) else None
+
+    def assign(self, assignment: Assignment) -> None:
+        if isinstance(self.assignments, tuple):
+            self.assignments = []
+        self.assignments.append(assignment)
 
 
 class Group(Node):

@@ -2,6 +2,8 @@
 
 A `str` in which a few characters that no text may contain (Unicode's noncharacters) stand for what is not known, for
 what is known only by where it comes from, and for globs: a quoted `*` is a character, an unquoted one is `STAR`.
+
+Most texts are ASCII, which a `str` knows of itself at once: such a text has none of these characters.
 """
 
 from __future__ import annotations
@@ -50,21 +52,21 @@ _TO_PAPER = str.maketrans(
 
 def clean(text: str) -> str:
     """A text from outside, without our marks, and without what no bytes can stand for."""
-    return _FOREIGN.sub("\ufffd", text)
+    return text if text.isascii() else _FOREIGN.sub("\ufffd", text)
 
 
 def whole(text: str) -> bool:
     """Every character of it is known; it may hold globs."""
-    return _HOLES.search(text) is None
+    return text.isascii() or _HOLES.search(text) is None
 
 
 def plain(text: str) -> bool:
     """Every character of it is known and stands for itself."""
-    return _MARKS.search(text) is None
+    return text.isascii() or _MARKS.search(text) is None
 
 
 def has_glob(text: str) -> bool:
-    return _GLOBS.search(text) is not None
+    return not text.isascii() and _GLOBS.search(text) is not None
 
 
 def globbed(text: str) -> str:
@@ -78,22 +80,22 @@ def globbed(text: str) -> str:
 
 def source(text: str) -> str:
     """As bash would be given it to read again."""
-    return text.translate(_TO_SOURCE)
+    return text if text.isascii() else text.translate(_TO_SOURCE)
 
 
 def shown(text: str) -> str:
     """For a reader."""
-    return text.translate(_TO_PAPER)
+    return text if text.isascii() else text.translate(_TO_PAPER)
 
 
 def least(text: str) -> str:
     """With as little in the holes as there can be: what `"$X"/*` is when X is empty."""
-    return text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
+    return text if text.isascii() else text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
 
 
 def emptied(text: str) -> list[str]:
     """What a text is when one of its unknowns is empty, each in turn; itself, if it has none."""
-    holes = [found.span() for found in _EMPTY.finditer(text)]
+    holes = [] if text.isascii() else [found.span() for found in _EMPTY.finditer(text)]
     if len(holes) < 2:
         return [least(text)]
     return [_EMPTY.sub(SOME, text[:start]) + _EMPTY.sub(SOME, text[end:]) for start, end in holes[:16]]

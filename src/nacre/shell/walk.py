@@ -29,7 +29,6 @@ from nacre.shell.syntax import (
     Pipeline,
     Simple,
     Test,
-    Word,
 )
 from nacre.shell.text import UNKNOWN, bounded, whole
 
@@ -53,6 +52,8 @@ class Walker(Runner):
 
     def whole(self, block: Block, state: State, stdin: str | None) -> None:
         self.block(block, state, stdin)
+        if not self._defined:
+            return
         for function in list(self._defined.values()):
             if id(function) not in self._called:
                 self.call(function, state, None, None)
@@ -65,19 +66,22 @@ class Walker(Runner):
             if self.script.closed:
                 return UNKNOWN
             if item.operator == ";":
-                state.settled = state.settled and (state.strict or state.cwd == before)
-                before = state.cwd
-            printed.append(self._item(item, state, stdin))
+                if state.cwd != before:
+                    state.settled = state.settled and state.strict
+                    before = state.cwd
+                printed.append(self.node(item.node, state.fork() if item.background else state, stdin))
+                continue
+            printed.append(self._chained(item, state, stdin))
             if item.operator == "||" and _leaves(item.node):
                 before = state.cwd
         return printed[0] if len(printed) == 1 else bounded("".join(printed))
 
-    def _item(self, item: Item, state: State, stdin: str | None) -> str:
+    def _chained(self, item: Item, state: State, stdin: str | None) -> str:
+        """After `&&` or `||`."""
         if item.background:
             return self.node(item.node, state.fork(), stdin)
-        if item.operator != "||":
-            if item.operator == "&&":
-                state.choose()
+        if item.operator == "&&":
+            state.choose()
             return self.node(item.node, state, stdin)
         other = state.fork()
         printed = self.node(item.node, other, stdin)
@@ -203,8 +207,7 @@ def _leaves(node: Node) -> bool:
     """`exit`, `return`, also at the end of a group: nothing after it runs."""
     while isinstance(node, Group) and node.body.items:
         node = node.body.items[-1].node
-    first = node.words[0] if isinstance(node, Simple) and node.words else None
-    return isinstance(first, Word) and first.bare() in ("exit", "return", "continue", "break")
+    return isinstance(node, Simple) and node.name in ("exit", "return", "continue", "break")
 
 
 def _captured(text: str, regex: str) -> tuple[str, ...]:

@@ -9,13 +9,23 @@ import re
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-from nacre.shell.syntax import Literal, Part, Word
+from nacre.shell.syntax import Literal, Parameter, Part, Word
 
 DEEPEST = 40
 """How many constructs may stand inside each other. Nobody writes more; reading more would take unbounded stack."""
 
-_FIXED = re.compile(r"[^ \t\n\\'\"`$;&|<>(){~*?\[]+")
-_PLAIN = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
+_LONGEST = 1000
+"""Characters of a word that need not be counted when it is expanded."""
+
+_PLAIN = re.compile(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
+"""The whole of a word that stands for itself."""
+_PIECE = re.compile(
+    r"""([^ \t\n\\'"`$;&|<>(){~*?\[]+)|([^ \t\n\\'"`$;&|<>()]+)"""  # plain; with braces, tildes, globs
+    r"""|'([^']*)'|"([^"\\`$]*)"|\\([^\n])"""  # quoted
+    r"""|\$([A-Za-z_][A-Za-z0-9_]*+)(?!\\\n)|"\$([A-Za-z_][A-Za-z0-9_]*+)\""""
+)
+"""Of a word, what can be taken at once: of most words everything."""
+_WITH_GLOBS, _UNQUOTED_PARAMETER, _QUOTED_PARAMETER = 2, 6, 7
 _PLAIN_IN_DOUBLE = re.compile(r'[^"\\`$]+')
 _PLAIN_IN_SUBSCRIPT = re.compile(r"[^\\'\"`$\[\]}]+")
 _PLAIN_IN_REGEX = re.compile(r"[^ \t\n\\'\"`$();&<>]+")
@@ -71,30 +81,40 @@ class WordReader(ABC):
     def word(self) -> Word:
         """A word in a command. There is one: the caller has looked."""
         text, start = self.text, self.pos
-        if found := _FIXED.match(text, start):
-            end = found.end()
-            if end == self.size or text[end] in " \t\n;|)":
-                self.pos = end
-                return Word(None, found.group())
+        if found := _PLAIN.match(text, start):
+            self.pos = found.end()
+            return Word(None, found.group())
         parts: list[Part] = []
-        while self.pos < self.size:
-            found = _PLAIN.match(text, self.pos)
-            if found:
-                self._literal(parts, found.group())
-                self.pos = found.end()
+        fixed = True
+        while True:
+            found = _PIECE.match(text, self.pos)
+            if found is None:
+                if self.pos >= self.size or text[self.pos] in " \t\n;&|)" or not self._odd(parts):
+                    break
+                fixed = False
                 continue
-            character = text[self.pos]
-            if character in "<>":
-                if not self._process(parts):
-                    break
-            elif character == "(":
-                if not self._extended_glob(parts):
-                    break
-            elif character in " \t\n;&|)":
-                break
+            self.pos = found.end()
+            kind = found.lastindex or 0
+            if kind >= _UNQUOTED_PARAMETER:
+                parts.append(Parameter(found[kind], quoted=kind == _QUOTED_PARAMETER))
+                fixed = False
             else:
-                self._special(parts)
-        return Word(parts)
+                self._literal(parts, found[kind], quoted=kind > _WITH_GLOBS)
+                fixed = fixed and kind != _WITH_GLOBS
+        word = Word(parts)
+        if fixed and parts and self.pos - start <= _LONGEST:
+            word.fixed = "".join([part.text for part in parts if isinstance(part, Literal)])
+        return word
+
+    def _odd(self, parts: list[Part]) -> bool:
+        """Take a piece that begins with a special character; False if it ends the word."""
+        character = self.text[self.pos]
+        if character in "<>":
+            return self._process(parts)
+        if character == "(":
+            return self._extended_glob(parts)
+        self._special(parts)
+        return True
 
     def _special(self, parts: list[Part]) -> None:
         r"""One of ``\ ' " ` $`` outside double quotes."""
@@ -134,7 +154,7 @@ class WordReader(ABC):
         before = len(parts)
         self._until(parts, '"', _PLAIN_IN_DOUBLE, quotes="")
         if len(parts) == before:
-            parts.append(Literal("", quoted=True))
+            self._literal(parts, "", quoted=True)
 
     def _until(self, parts: list[Part], closer: str, plain: re.Pattern[str], *, quotes: str) -> None:
         """Text in which only `$`, backquotes and some escapes mean something; `quotes`: which quotes do as well."""

@@ -105,10 +105,26 @@ def _loaded(modules: tuple[str, ...]) -> tuple[Rule, ...]:
     return tuple(load(module) for module in modules)
 
 
+_RULES: dict[str, tuple[Rule, ...]] = {}
+
+
 def rules_for(command: str) -> tuple[Rule, ...]:
     """The rules that look at a command of this name."""
-    modules = _BY_COMMAND.get(command)
-    return _loaded(modules) if modules else ()
+    known = _RULES.get(command)
+    if known is None and command in _BY_COMMAND:
+        known = _RULES[command] = _loaded(_BY_COMMAND[command])
+    return known or ()
+
+
+@cache
+def _of_texts(modules: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _loaded(modules) if rule.in_script is not None)
+
+
+def rules_for_texts(key: str) -> tuple[Rule, ...]:
+    """Those about a text as a whole, by a command that is in it or by what else is to be seen of it."""
+    modules = _BY_COMMAND.get(key)
+    return _of_texts(modules) if modules else ()
 
 
 def every_rule() -> tuple[Rule, ...]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections import deque
 
-from nacre.frozen import frozen
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
@@ -32,36 +30,42 @@ _TAKES["stage"] = _TAKES["add"]
 _TAKES["send-pack"] = _TAKES["push"]
 
 
-_UNREAD = object()
-
-
-@frozen
 class Git:
-    sub: str
-    args: tuple[str, ...]
-    given: Given
-    cwd: str
-    config: dict[str, str]
-    """What `-c` sets; names in lower case."""
+    __slots__ = ("_given", "args", "config", "cwd", "sub")
+
+    def __init__(self, sub: str, args: tuple[str, ...], cwd: str, config: dict[str, str]) -> None:
+        self.sub = sub
+        self.args = args
+        self.cwd = cwd
+        self.config = config
+        """What `-c` sets; names in lower case."""
+        self._given: Given | None = None
+
+    @property
+    def given(self) -> Given:
+        """The arguments, sorted when a rule first asks: of most subcommands none does."""
+        if self._given is None:
+            self._given = sort(self.args, *_TAKES.get(self.sub, ("", "")))
+        return self._given
 
 
 def git_call(command: Command, *subs: str) -> Git | None:
     """This call of git, if it is one of these subcommands."""
-    known = command.memo.get("git", _UNREAD)
-    if known is _UNREAD:
-        known = command.memo["git"] = _read(command) if tool(command, "git") else None
+    if "git" not in command.memo:
+        command.memo["git"] = _read(command) if tool(command, "git") else None
+    known = command.memo["git"]
     return known if isinstance(known, Git) and known.sub in subs else None
 
 
 def _read(command: Command) -> Git | None:
     config: dict[str, str] = {}
-    cwd, args = command.cwd, deque(command.args)
-    while args and args[0].startswith("-"):
-        name, equals, value = args.popleft().partition("=")
+    cwd, args = command.cwd, list(reversed(command.args))
+    while args and args[-1].startswith("-"):
+        name, equals, value = args.pop().partition("=")
         if name in ("--help", "-h", "--version", "-v"):
             return None
         if name in _GLOBAL_VALUES and not equals:
-            value = args.popleft() if args else ""
+            value = args.pop() if args else ""
         if name == "-C":
             cwd = absolute(value, cwd)
         elif name == "-c":
@@ -69,13 +73,13 @@ def _read(command: Command) -> Git | None:
             config[key.lower()] = setting
     if not args:
         return None
-    sub, rest = args[0], list(args)[1:]
+    sub, rest = args.pop(), args[::-1]
     alias = config.get("alias." + sub.lower(), "")
     if alias and not alias.startswith("!"):
         sub, *rest = [*_split(alias), *rest]
     if "--help" in rest or rest[:1] == ["-h"]:
         return None
-    return Git(sub, tuple(rest), sort(rest, *_TAKES.get(sub, ("", ""))), cwd, config)
+    return Git(sub, tuple(rest), cwd, config)
 
 
 def everything(pathspecs: list[str], cwd: str) -> str | None:

@@ -40,7 +40,6 @@ class Given:
 def sort(args: Iterable[str], values: str = "", longs: str = "") -> Given:
     """`values`: letters that take a value. `longs`: long names that may be cut short, `name=` takes a value."""
     given = Given()
-    names = longs.split()
     rest = iter(args)
     for word in rest:
         if word == "--":
@@ -48,7 +47,7 @@ def sort(args: Iterable[str], values: str = "", longs: str = "") -> Given:
             given.operands.extend(rest)
         elif word.startswith("--"):
             name, equals, value = word[2:].partition("=")
-            full = _full(name, names)
+            full = _full(name, longs.split())
             if not equals and full.endswith("="):
                 value = next(rest, "")
             given.options.append(("--" + full.rstrip("="), value if equals or full.endswith("=") else None))

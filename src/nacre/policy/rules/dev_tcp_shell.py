@@ -25,6 +25,8 @@ def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
     lines: set[str] = set()
     """Descriptors that are connections."""
     for command in script.commands:
+        if not command.redirects and command.parent is None:
+            continue
         for opened in _opened(command):
             connected = _ADDRESS.match(opened.target) is not None
             if connected and command.name == "exec" and len(command.argv) == 1:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule, hit_at
-from nacre.policy.writes import WRITERS, Deed, changes
+from nacre.policy.writes import WRITERS, Deed, changes, touched
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
 from nacre.shell.text import UNKNOWN
@@ -26,6 +26,8 @@ _HDPARM = ("--security-erase", "--sanitize-", "--write-sector", "--make-bad-sect
 
 
 def finds(command: Command, around: Around) -> Hit | None:
+    if "/dev/" not in touched(command) and command.name not in _ERASERS:
+        return None
     return hit_at(_targets(command), command)
 
 

@@ -21,6 +21,9 @@ def finds(command: Command, _: Around) -> Hit | None:
     for opened in command.redirects:
         if opened.writes and ">>" not in opened.operator and _is_history(opened.target):
             return Hit(said(*command.argv, opened.operator, opened.target).strip())
+    words = " ".join(command.argv)
+    if words.isascii() and "history" not in words:  # no glob and no name that is looked for
+        return None
     name = tool(command, "history", *_REMOVERS, "cp", "ln", "tee")
     given = sort(command.args, "sr" if name == "truncate" else "", "size= reference= append")
     if name == "history":

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule, hit_at
-from nacre.policy.writes import WRITERS, Deed, changes
+from nacre.policy.writes import WRITERS, Deed, changes, touched
 from nacre.shell import Command
 from nacre.shell.state import absolute
 from nacre.shell.text import UNKNOWN
@@ -23,7 +23,7 @@ _HOME = re.compile(r"/root|/(?:home|Users)/[^/]+")
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    return hit_at(_targets(command, around), command)
+    return hit_at(_targets(command, around), command) if "/.ssh" in touched(command) else None
 
 
 def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:

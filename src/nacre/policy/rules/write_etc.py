@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from nacre.policy.paths import brief, lies_in
 from nacre.policy.rule import Around, Hit, Rule, hit_at
-from nacre.policy.writes import WRITERS, changes
+from nacre.policy.writes import WRITERS, changes, touched
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
+    if "/etc" not in touched(command):
+        return None
     return hit_at(
         (
             (target, Hit(reason=f"would change the machine's settings in {brief(target)}"))
             for _, target in changes(command)
-            if lies_in(target, "/etc", command) or lies_in(target, "/private/etc", command)
+            if lies_in(target, command, "/etc", "/private/etc")
         ),
         command,
     )
