@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
     cancel: Cancel | None
     access: Access
     network: Network
+    unix_sockets: bool
     writable: tuple[StrPath, ...]
     protected: tuple[StrPath, ...]
     hidden: tuple[StrPath, ...]

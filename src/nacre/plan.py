@@ -27,7 +27,7 @@ _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
 _LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "hidden")
-_OF_WORKSPACE = ("network", "writable", "protected")
+_OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected")
 _OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
 _COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
 
@@ -153,6 +153,7 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
     wanted = Wanted(
         access="workspace" if access == "workspace" else "restricted",
         network=_network(ctx.network),
+        unix_sockets=ctx.unix_sockets,
         partial=ctx.allow_partial,
         workspace=workspace,
         hidden=hidden,

@@ -90,6 +90,8 @@ class ToolContext:
     it cannot, the command is not run."""
     network: Network = False
     """For `workspace`: True for all of it, ports that may be connected to, or `loopback` for one of its own."""
+    unix_sockets: bool = False
+    """For `workspace`: let it use unix sockets. Docker and systemd listen on some, and do anything for you."""
     writable: tuple[StrPath, ...] = ()
     """For `workspace`: more directories that may be written."""
     protected: tuple[StrPath, ...] = ()

@@ -47,6 +47,7 @@ def drive(options: Options) -> int:
         cancel=cancel,
         access=cast("Access", options.access),
         network=cast("Network", options.network),
+        unix_sockets=options.unix_sockets,
         writable=tuple(options.writable),
         protected=tuple(options.protect),
         hidden=tuple(options.hide),

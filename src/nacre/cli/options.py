@@ -38,6 +38,7 @@ class Options(argparse.Namespace):
     output_dir: str | None
     access: str
     network: bool | str | tuple[int, ...]
+    unix_sockets: bool
     writable: list[str]
     protect: list[str]
     hide: list[str]
@@ -150,6 +151,7 @@ def _add_confinement(parser: Parser) -> None:
         metavar="on|loopback|PORT,…",
         help="for workspace, which has none without",
     )
+    add("--unix-sockets", action="store_true", help="for workspace: docker's and systemd's among them")
     add("--writable", action="append", default=[], metavar="DIR", help="for workspace: may be written as well")
     add("--protect", action="append", default=[], metavar="PATH", help="for workspace: may only be read")
     add("--hide", action="append", default=[], metavar="PATH", help="cannot be read")

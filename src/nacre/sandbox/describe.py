@@ -20,6 +20,8 @@ def describe(wanted: Wanted, *, scratch: bool) -> str:
     else:
         roots = ", ".join(wanted.workspace.roots)
         parts = [f"Commands can write only below {roots} and in {tmp}. {_network(wanted.network)}"]
+        if not wanted.unix_sockets:
+            parts.append("Unix sockets (docker, databases) are closed.")
         parts.append("git's hooks and configuration, .claude and what else steers an agent can only be read.")
     if wanted.hidden:
         parts.append(f"These cannot be read: {', '.join(wanted.hidden)}.")

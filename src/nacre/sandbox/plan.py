@@ -56,6 +56,7 @@ class Wanted:
 
     access: Confined
     network: Network = False
+    unix_sockets: bool = False
     partial: bool = False
     workspace: Workspace | None = None
     hidden: tuple[str, ...] = ()
@@ -125,8 +126,8 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
     parts = {
         "writes": abi >= 3 or seccomp,  # older ones let a file be truncated
         **_network_parts(wanted.network, kernel),
-        "unix-sockets": restricted and seccomp,
-        "abstract-sockets": abi >= 6 or (restricted and seccomp),
+        "unix-sockets": seccomp and not wanted.unix_sockets,
+        "abstract-sockets": abi >= 6 or (seccomp and not wanted.unix_sockets),
         "signals": abi >= 6,
         "devices": abi >= 5,
         "metadata": seccomp if restricted else kernel.mounts,
@@ -198,7 +199,7 @@ def _filter(wanted: Wanted, kernel: Kernel) -> bytes:
     if not kernel.seccomp:
         return b""
     restricted = wanted.access == "restricted"
-    sockets: Sockets = "none" if restricted else "unix"
+    sockets: Sockets = "none"
     if isinstance(wanted.network, tuple):
         sockets = "tcp"
     elif wanted.network is not False:
@@ -206,6 +207,7 @@ def _filter(wanted: Wanted, kernel: Kernel) -> bytes:
     return program(
         kernel.machine,
         sockets=sockets,
+        unix=wanted.unix_sockets,
         metadata=restricted,
         shared=restricted,
         truncation=kernel.landlock < 3,

@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 
 from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
 
-Sockets: TypeAlias = Literal["none", "unix", "tcp", "internet"]
-"""What may be opened: nothing but socket pairs; unix sockets; TCP as well (to ports that Landlock names); anything that
-reaches the network."""
+Sockets: TypeAlias = Literal["none", "tcp", "internet"]
+"""What may be opened beside socket pairs: nothing, TCP (to ports that Landlock names), anything that reaches the
+network."""
 
 _EPERM, _ENOSYS = 1, 38
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
@@ -106,17 +106,18 @@ _BTRFS, _OF_KIND = 0x9400, 0xFF00
 """Its requests make and delete whole trees through a descriptor that is only readable."""
 
 
-def _sockets(sockets: Sockets) -> Block:
-    if sockets == "none":
-        return _deny()
-    if sockets == "unix":
-        return _only(0, _AF_UNIX)
+def _sockets(sockets: Sockets, *, unix: bool) -> Block:
+    block = _deny()
     if sockets == "internet":
-        return _only(0, _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)
-    protocol = [_argument(2), *_if_equal(0, ALLOW, _if_equal(_IPPROTO_TCP, ALLOW, _deny()))]  # not MPTCP
-    tcp = [_argument(1), (_AND, 0, 0, _SOCK_KIND), *_if_equal(_SOCK_STREAM, protocol, _deny())]
-    inet = _if_equal(_AF_INET, tcp, _if_equal(_AF_INET6, tcp, _deny()))
-    return [_argument(0), *_if_equal(_AF_UNIX, ALLOW, inet)]
+        for family in (_AF_INET, _AF_INET6, _AF_NETLINK):
+            block = _if_equal(family, ALLOW, block)
+    elif sockets == "tcp":
+        protocol = [_argument(2), *_if_equal(0, ALLOW, _if_equal(_IPPROTO_TCP, ALLOW, _deny()))]  # not MPTCP
+        tcp = [_argument(1), (_AND, 0, 0, _SOCK_KIND), *_if_equal(_SOCK_STREAM, protocol, _deny())]
+        block = _if_equal(_AF_INET, tcp, _if_equal(_AF_INET6, tcp, block))
+    if unix:
+        block = _if_equal(_AF_UNIX, ALLOW, block)
+    return [_argument(0), *block]
 
 
 def _ioctls(*, metadata: bool) -> Block:
@@ -134,12 +135,12 @@ def _opens(index: int) -> Block:
     return [_argument(index), *_if_any_bit(_O_TRUNC, truncating, ALLOW)]
 
 
-def rules(*, sockets: Sockets, metadata: bool, shared: bool, truncation: bool) -> dict[str, Block]:
-    """By the name of the call. True closes `metadata`, `shared` memory, `truncation` by path."""
+def rules(*, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncation: bool) -> dict[str, Block]:
+    """By the name of the call. True opens `unix` sockets, and closes `metadata`, `shared` memory, `truncation`."""
     found = dict.fromkeys(_POWERS, _deny())
     found["clone3"] = _deny(_ENOSYS)  # its flags are out of sight; without it the C library uses `clone`
     found["clone"] = _without(0, _NAMESPACES)
-    found["socket"] = _sockets(sockets)
+    found["socket"] = _sockets(sockets, unix=unix)
     found["socketpair"] = _only(0, _AF_UNIX)
     found["ioctl"] = _ioctls(metadata=metadata)
     # priorities and limits of processes outside: these take a process number, and 0 is the caller
@@ -160,10 +161,10 @@ def rules(*, sockets: Sockets, metadata: bool, shared: bool, truncation: bool) -
 
 
 @lru_cache(maxsize=32)
-def program(machine: str, *, sockets: Sockets, metadata: bool, shared: bool, truncation: bool) -> bytes:
+def program(machine: str, *, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncation: bool) -> bytes:
     """As the kernel wants it."""
     numbers = NUMBERS[machine]
-    wanted = rules(sockets=sockets, metadata=metadata, shared=shared, truncation=truncation)
+    wanted = rules(sockets=sockets, unix=unix, metadata=metadata, shared=shared, truncation=truncation)
     leaves = sorted((numbers[name], block) for name, block in wanted.items() if name in numbers)
     tree = _search(leaves)
     if machine == "x86_64":
