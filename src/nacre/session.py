@@ -13,11 +13,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from types import MappingProxyType
 
+from nacre.directories import directory_for, here
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.gate import Gate
 from nacre.keeper.processes import TAG_VARIABLE
-from nacre.plan import directory_for, here
 from nacre.result import Ended, Event, Exited, Result
 from nacre.system import payload
 from nacre.tool import Bash, Carry, ending

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
+from nacre.access import confine, has_scratch
 from nacre.capture import Collector
 from nacre.conclude import outcome_of, remarks_on, remarks_on_limits
+from nacre.directories import directory_for
 from nacre.environment import host_environment, login_environment
 from nacre.frozen import frozen
 from nacre.gate import Gate
@@ -20,7 +22,7 @@ from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
 from nacre.keeper.live import start
 from nacre.permission import permission
-from nacre.plan import confine, directory_for, has_scratch, plan_for
+from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Started
 from nacre.types import Access, Limits, Plan, Request, ToolContext

@@ -1,0 +1,131 @@
+"""Access and limits as they were asked for in, what the kernel will enforce out.
+
+Looks at the file system, changes nothing. `InvalidRequest`: it cannot be meant. `AccessUnavailable`: not here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from nacre.errors import InvalidRequest
+from nacre.frozen import names_in
+from nacre.profiles import Profile
+from nacre.types import Limits, Network, StrPath, ToolContext
+from nacre.validate import one_of, path_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.sandbox.plan import Enforceable
+
+_ACCESS = ("unrestricted", "workspace", "restricted")
+_OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected")
+_OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
+_COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
+
+
+def has_scratch(ctx: ToolContext) -> bool:
+    """Whether it gets a private TMPDIR."""
+    return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
+
+
+def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+    """What the kernel will enforce; None for nothing. Nothing of it is loaded before somebody asks."""
+    access = one_of(ctx.access, _ACCESS, "access")
+    _check_fits(ctx)
+    if access == "unrestricted":
+        if all(getattr(limits, name) is None for name in _COSTS):
+            return None
+        from nacre.sandbox.plan import limited
+
+        return limited(limits)
+    from nacre.sandbox.kernel import kernel
+    from nacre.sandbox.plan import Wanted, caches_to_move, enforceable
+    from nacre.sandbox.workspace import around, look
+
+    hidden = tuple(os.path.realpath(_placed(path, cwd, "hidden")) for path in ctx.hidden)
+    workspace = None
+    if access == "workspace":
+        workspace = look(
+            cwd,
+            writable=[_writable(path, cwd) for path in ctx.writable],
+            protected=[_placed(path, cwd, "protected") for path in ctx.protected],
+        )
+        if "/" in workspace.roots:
+            raise InvalidRequest(
+                "bad_workspace",
+                "The workspace would be '/', which is everything.",
+                field="working_dir",
+                hint="Start in a directory of its own, or use access='unrestricted'.",
+            )
+    wanted = Wanted(
+        access="workspace" if access == "workspace" else "restricted",
+        network=_network(ctx.network),
+        unix_sockets=ctx.unix_sockets,
+        partial=ctx.allow_partial,
+        workspace=workspace,
+        hidden=hidden,
+        around=around(hidden) if hidden else (),
+        caches=() if workspace is None else caches_to_move(env, workspace),
+    )
+    return enforceable(wanted, kernel(), limits)
+
+
+def _check_fits(ctx: ToolContext) -> None:
+    """An option that would have no effect is a misunderstanding, and a dangerous one."""
+    idle = (
+        _OF_CONFINED if ctx.access == "unrestricted" else _OF_WORKSPACE if ctx.access == "restricted" else ("strict",)
+    )
+    for name in idle:
+        if getattr(ctx, name):
+            raise InvalidRequest(
+                f"bad_{name}",
+                f"`{name}` has no meaning with access={ctx.access!r}.",
+                field=name,
+                hint="Leave it out, or use "
+                + ("access='restricted'." if name == "strict" else "access='workspace'.")
+                + (" `restricted` has no network at all." if name == "network" else ""),
+            )
+
+
+def _network(network: Network) -> Network:
+    if isinstance(network, bool) or network == "loopback":
+        return network
+    ports = network if isinstance(network, tuple | list) else ()
+    if not ports or not all(isinstance(port, int) and 0 < port < 65536 for port in ports):
+        raise InvalidRequest(
+            "bad_network",
+            f"`network` is {network!r}.",
+            field="network",
+            hint="Use True, False, 'loopback', or a tuple of ports such as (443, 80).",
+        )
+    return tuple(sorted(set(ports)))
+
+
+def _placed(path: StrPath, cwd: str, field: str) -> str:
+    return os.path.normpath(os.path.join(cwd, os.path.expanduser(path_of(path, field))))
+
+
+def _writable(path: StrPath, cwd: str) -> str:
+    placed = _placed(path, cwd, "writable")
+    if not os.path.exists(placed):
+        raise InvalidRequest(
+            "writable_missing",
+            f"`writable` names {placed!r}, which does not exist.",
+            field="writable",
+            hint="Make it first, or name the directory above it.",
+        )
+    return placed
+
+
+def limits_for(ctx: ToolContext, profile: Profile) -> Limits:
+    """The caller's, and where he has none the profile's for this access."""
+    given, own = ctx.limits, profile.limits.get(ctx.access, Limits())
+    for name in _COSTS:
+        value = getattr(given, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
+            raise InvalidRequest(
+                "bad_limit", f"`limits.{name}` is {value!r}.", field=f"limits.{name}", hint="Give a number above 0."
+            )
+    mixed = {name: getattr(given, name) for name in names_in(Limits)}
+    return Limits(**{name: getattr(own, name) if value is None else value for name, value in mixed.items()})

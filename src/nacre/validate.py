@@ -1,0 +1,56 @@
+"""Is this what it should be? One check each for what a caller passes; `InvalidRequest` says what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.errors import InvalidRequest
+from nacre.types import StrPath
+
+
+def encoded(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
+    if "\0" in text and not nul_allowed:
+        raise InvalidRequest(
+            "nul_byte",
+            f"`{field}` holds a NUL byte, which no shell can take.",
+            field=field,
+            hint="Remove it; use printf '\\0' in the command to produce one.",
+        )
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            "bad_text",
+            f"`{field}` holds a lone surrogate at position {error.start}, which is no character.",
+            field=field,
+            hint="Decode the text properly before passing it on.",
+        ) from error
+
+
+def one_of(value: str, choices: tuple[str, ...], field: str) -> str:
+    if value not in choices:
+        raise InvalidRequest(
+            f"bad_{field}", f"`{field}` is {value!r}.", field=field, hint=f"Use one of {', '.join(choices)}."
+        )
+    return value
+
+
+def size_of(value: int, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidRequest("bad_limit", f"`{field}` is {value!r}.", field=field, hint="Give a number of bytes.")
+    return value
+
+
+def path_of(path: StrPath, field: str) -> str:
+    try:
+        given = os.fspath(path)
+    except TypeError:
+        given = None
+    if not isinstance(given, str) or not given:
+        raise InvalidRequest(f"bad_{field}", f"`{field}` is {path!r}.", field=field, hint="Give a path as a string.")
+    encoded(given, field)
+    return given
+
+
+def absolute(path: StrPath, field: str) -> str:
+    return os.path.abspath(path_of(path, field))
