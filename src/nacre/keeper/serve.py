@@ -173,6 +173,8 @@ class Keeper:
         return self.environment[1]
 
     def confinement(self, start: Start) -> Confinement | None:
+        if not start.confinement:
+            return None
         if start.confinement != self.confined[0]:
             from nacre.sandbox.confinement import Confinement
 
