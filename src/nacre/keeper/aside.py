@@ -8,6 +8,7 @@ process.
 from __future__ import annotations
 
 import _thread
+import errno
 import os
 
 TYPE_CHECKING = False  # see wire.py
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def aside(work: Callable[[], T]) -> T:
-    """What it gives or raises."""
+    """What it gives or raises; BlockingIOError when there is no thread to be had."""
     answers: list[T] = []
     errors: list[BaseException] = []
     numbers: list[int] = []
@@ -35,7 +36,10 @@ def aside(work: Callable[[], T]) -> T:
         finally:
             done.release()
 
-    _thread.start_new_thread(begin, ())
+    try:
+        _thread.start_new_thread(begin, ())
+    except RuntimeError as error:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     done.acquire()
     while os.path.exists(f"/proc/self/task/{numbers[0]}"):
         os.sched_yield()
