@@ -8,7 +8,11 @@ process.
 from __future__ import annotations
 
 import _thread
+import errno
 import os
+import time
+
+_MOMENT = 0.00002
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def aside(work: Callable[[], T]) -> T:
-    """What it gives or raises."""
+    """What it gives or raises; BlockingIOError when there is no thread to be had."""
     answers: list[T] = []
     errors: list[BaseException] = []
     numbers: list[int] = []
@@ -35,10 +39,13 @@ def aside(work: Callable[[], T]) -> T:
         finally:
             done.release()
 
-    _thread.start_new_thread(begin, ())
+    try:
+        _thread.start_new_thread(begin, ())
+    except RuntimeError as error:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     done.acquire()
     while os.path.exists(f"/proc/self/task/{numbers[0]}"):
-        os.sched_yield()
+        time.sleep(_MOMENT)  # not just a yield: a keeper that precedes others would yield to nobody
     if errors:
         raise errors[0]
     return answers[0]

@@ -27,8 +27,16 @@ _TELL = (
 _RUN_AND_TELL = f'trap \'{_TELL}\' EXIT;{_RUN};{{ set -- "$?"; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit "$1"'
 
 
-def prelude(*, long: bool, session: bool, files: int | None) -> str:
-    """`long`: the command is a file of its own, and the gate only says when. `files`: how many descriptors the command
-    may have, where only the shell itself can set that."""
+STARTUP_VARIABLE = "NACRE_BASH_ENV"
+"""Holds what BASH_ENV is to be, until the gate is open: bash would run that file before it has its limits."""
+_STARTUP = (
+    f"export BASH_ENV=${STARTUP_VARIABLE};unset {STARTUP_VARIABLE};"
+    '[[ $BASH_ENV ]]&&eval "[[ -f \\"$BASH_ENV\\" ]]&&. \\"$BASH_ENV\\"";'
+)
+
+
+def prelude(*, long: bool, session: bool, startup: bool, files: int | None) -> str:
+    """`long`: the command is a file of its own, and the gate only says when. `startup`: there is a BASH_ENV. `files`:
+    how many descriptors the command may have, where only the shell itself can set that."""
     limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
-    return (_LONG if long else _SHORT) + limit + (_RUN_AND_TELL if session else _RUN)
+    return (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "") + (_RUN_AND_TELL if session else _RUN)

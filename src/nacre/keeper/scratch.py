@@ -47,7 +47,10 @@ def remove_scratch(path: bytes) -> None:
             finally:
                 lock.release()
 
-        _thread.start_new_thread(work, ())
+        try:
+            _thread.start_new_thread(work, ())
+        except RuntimeError:
+            work()  # no thread to be had: then everything else waits
 
 
 def finish_removing() -> None:
@@ -74,13 +77,15 @@ def remove_tree(path: bytes) -> None:
 def _empty(top: int) -> None:
     """Directories in it are emptied by moving those in them up: a command may have nested them deeper than a path, a
     stack or the number of descriptors goes."""
-    kept: set[str] = set()
-    while names := [name for name in os.listdir(top) if name not in kept]:
-        for name in names:
+    removed = True
+    while removed:  # what fails may succeed later: a name that something was to be moved to may have been in use
+        removed = False
+        for name in os.listdir(top):
             try:
                 _remove(name, top)
             except OSError:
-                kept.add(name)
+                continue
+            removed = True
 
 
 def _remove(name: str, top: int) -> None:

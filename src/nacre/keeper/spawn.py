@@ -12,7 +12,7 @@ import resource
 import signal
 
 from nacre.keeper.aside import aside
-from nacre.keeper.prelude import GATE_FD, STATE_FD, TEXT_FD, prelude
+from nacre.keeper.prelude import GATE_FD, STARTUP_VARIABLE, STATE_FD, TEXT_FD, prelude
 from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, read
 from nacre.keeper.scratch import make_scratch, remove_scratch
 from nacre.keeper.wire import Start
@@ -107,6 +107,11 @@ def spawn(
             env = {**env, b"TMPDIR": scratch}
             env |= {name: os.path.join(scratch, below) for name, below in confinement.redirects}
 
+        startup = b"BASH_ENV" in env
+        if startup:
+            env = {**env, STARTUP_VARIABLE.encode(): env[b"BASH_ENV"]}
+            del env[b"BASH_ENV"]
+
         def begin() -> tuple[int, tuple[int, int]]:
             if confinement is not None:
                 from nacre.sandbox.confine import confine
@@ -120,7 +125,12 @@ def spawn(
                     [
                         "bash",
                         "-c",
-                        prelude(long=start.text is None, session=start.has_state, files=None if LINUX else files[0]),
+                        prelude(
+                            long=start.text is None,
+                            session=start.has_state,
+                            startup=startup,
+                            files=None if LINUX else files[0],
+                        ),
                     ],
                     env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
                     file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
@@ -136,7 +146,11 @@ def spawn(
         if LINUX:
             if _NICE:
                 os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # lost where this process takes precedence
-            _limit(pid, [(resource.RLIMIT_NOFILE, files), *_limits_of(confinement)])
+            try:
+                _limit(pid, [(resource.RLIMIT_NOFILE, files)])
+            except OSError:
+                pass  # a kernel that lets nobody set another's limits: more descriptors than usual
+            _limit(pid, _limits_of(confinement))
         for fd in (out, err, gate):
             if fd is not None:
                 opened.remove(fd)
@@ -173,8 +187,8 @@ def _limit(pid: int, limits: list[tuple[int, tuple[int, int]]]) -> None:
             if most != resource.RLIM_INFINITY:
                 soft, hard = (min(most, each) if each != resource.RLIM_INFINITY else most for each in (soft, hard))
             resource.prlimit(pid, number, (soft, hard))
-        except OSError:
-            pass  # killed already, or a kernel that lets nobody set another's limits: more than it should have
+        except ProcessLookupError:
+            return  # killed already
 
 
 def _tag(pid: int, tag: int) -> None:

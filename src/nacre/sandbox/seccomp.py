@@ -21,12 +21,16 @@ network."""
 
 _EPERM, _ENOSYS = 1, 38
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
-_SOCK_STREAM, _SOCK_KIND = 1, 0xF
+_SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_KIND = 1, 5, 0xF
 _IPPROTO_TCP = 6
 _MSG_FASTOPEN = 0x20000000
 _NAMESPACES = 0x7E020000
 """Every CLONE_NEW… but the one for time, which `clone` cannot make."""
 _O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_PRIO_PROCESS, _PRIO_PGRP = 0, 1
+_IOPRIO_WHO_PROCESS, _IOPRIO_WHO_PGRP = 1, 2
+_RLIMIT_LOCKS = 10
+_F_SETLEASE = 1024
 _X32 = 0x40000000
 
 # one instruction: code, jump if true, jump if false, operand
@@ -56,12 +60,18 @@ def _if_any_bit(mask: int, then: Block, otherwise: Block) -> Block:
     return [(_ANY_BIT, 0, len(then), mask), *then, *otherwise]
 
 
-def _only(index: int, *values: int) -> Block:
+def _only(index: int, *values: int, then: Block = ALLOW) -> Block:
     """Denied unless the argument is one of these."""
     block = _deny()
     for value in values:
-        block = _if_equal(value, ALLOW, block)
+        block = _if_equal(value, then, block)
     return [_argument(index), *block]
+
+
+def _if_null(index: int, then: Block, otherwise: Block) -> Block:
+    """An address, so both halves of it."""
+    upper_half = (_LOAD, 0, 0, 16 + 8 * index + 4)
+    return [_argument(index), *_if_equal(0, [upper_half, *_if_equal(0, then, otherwise)], otherwise)]
 
 
 def _never(index: int, *values: int) -> Block:
@@ -100,10 +110,11 @@ _SHARED = ("shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msg
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _TERMINAL = (_TIOCSTI, _TIOCLINUX)
 """Typing into a terminal on its user's behalf."""
-_FILE_FLAGS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x40806685)
-"""FS_IOC_SETFLAGS, FSSETXATTR, SETVERSION, ENABLE_VERITY: changes to a file that need no writable descriptor."""
-_BTRFS, _OF_KIND = 0x9400, 0xFF00
-"""Its requests make and delete whole trees through a descriptor that is only readable."""
+_OF_FILES, _KIND = (0x58, 0x66, 0x72, 0x76, 0x94, 0x97, 0xCF, 0xF5), 0xFF00
+"""Kinds of requests with which file systems change files, or make and delete whole trees, through a descriptor that is
+only readable: flags, versions, attributes, encryption, verity, subvolumes."""
+_LOOKS = (0x80086601, 0x80046601, 0x80087601, 0x80047601, 0x801C581F, 0xC020660B, 0x80047210, 0x81009431)
+"""Those of them that only ask: GETFLAGS, GETVERSION, FSGETXATTR, FIEMAP, FAT's GET_ATTRIBUTES, GETFSLABEL."""
 
 
 def _sockets(sockets: Sockets, *, unix: bool) -> Block:
@@ -120,13 +131,31 @@ def _sockets(sockets: Sockets, *, unix: bool) -> Block:
     return [_argument(0), *block]
 
 
+def _pairs(*, unix: bool) -> Block:
+    """A pair of datagram sockets may send to any other address too: it is as good as `socket`."""
+    if unix:
+        return ALLOW
+    kinds = _if_equal(_SOCK_STREAM, ALLOW, _if_equal(_SOCK_SEQPACKET, ALLOW, _deny()))
+    return [_argument(1), (_AND, 0, 0, _SOCK_KIND), *kinds]
+
+
+def _tag_stays() -> Block:
+    """Other limits may be lowered, and any be asked for. This one is how the keeper knows whose a process is."""
+    return [_argument(1), *_if_equal(_RLIMIT_LOCKS, _if_null(2, ALLOW, _deny()), ALLOW)]
+
+
 def _ioctls(*, metadata: bool) -> Block:
     if not metadata:
         return _never(1, *_TERMINAL)
-    btrfs = [(_AND, 0, 0, _OF_KIND), *_if_equal(_BTRFS, _deny(), ALLOW)]
-    for request in (*_TERMINAL, *_FILE_FLAGS):
-        btrfs = _if_equal(request, _deny(), btrfs)
-    return [_argument(1), *btrfs]
+    block = ALLOW
+    for kind in _OF_FILES:
+        block = _if_equal(kind << 8, _deny(), block)
+    block = [(_AND, 0, 0, _KIND), *block]
+    for request in _LOOKS:
+        block = _if_equal(request, ALLOW, block)
+    for request in _TERMINAL:
+        block = _if_equal(request, _deny(), block)
+    return [_argument(1), *block]
 
 
 def _opens(index: int) -> Block:
@@ -141,11 +170,15 @@ def rules(*, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncat
     found["clone3"] = _deny(_ENOSYS)  # its flags are out of sight; without it the C library uses `clone`
     found["clone"] = _without(0, _NAMESPACES)
     found["socket"] = _sockets(sockets, unix=unix)
-    found["socketpair"] = _only(0, _AF_UNIX)
+    found["socketpair"] = _only(0, _AF_UNIX, then=_pairs(unix=unix))
+    found["fcntl"] = _never(1, _F_SETLEASE)  # on a file that is only read it keeps everybody else from writing
     found["ioctl"] = _ioctls(metadata=metadata)
-    # priorities and limits of processes outside: these take a process number, and 0 is the caller
-    for name, index in (("prlimit64", 0), ("setpriority", 1), ("ioprio_set", 1)):
-        found[name] = _only(index, 0)
+    # priorities and limits of processes outside: these take a process number, and 0 is the caller; or the caller's
+    # user, with all that belongs to him, where it is said so
+    found["setpriority"] = _only(1, 0, then=_only(0, _PRIO_PROCESS, _PRIO_PGRP))
+    found["ioprio_set"] = _only(1, 0, then=_only(0, _IOPRIO_WHO_PROCESS, _IOPRIO_WHO_PGRP))
+    found["prlimit64"] = _only(0, 0, then=_tag_stays())
+    found["setrlimit"] = _never(0, _RLIMIT_LOCKS)
     for name in ("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"):
         found[name] = _only(0, 0)
     if sockets == "tcp":  # data with the first packet needs no `connect`, which is all that Landlock watches

@@ -1,0 +1,220 @@
+"""Attempts to reach anybody: listeners of the test, who must hear nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import Limits
+from nacre.result import Exited
+from tests.escapes.inside import inside, needs_landlock, outside, python
+
+pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
+
+
+class Listener:
+    """Somebody who waits for a word, or for a connection."""
+
+    def __init__(self, family: int, kind: int, address: object) -> None:
+        self._socket = socket.socket(family, kind)
+        self._socket.bind(address)  # type: ignore[arg-type] # whatever the family takes
+        self._socket.setblocking(False)
+        self._listens = kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
+        if self._listens:
+            self._socket.listen()
+
+    @property
+    def port(self) -> int:
+        return int(self._socket.getsockname()[1])
+
+    @property
+    def heard(self) -> bool:
+        try:
+            if not self._listens:
+                return bool(self._socket.recv(100))
+            self._socket.accept()[0].close()
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def listeners(tmp_path: Path) -> Iterator[dict[str, Listener]]:
+    unix, path, hidden = socket.AF_UNIX, tmp_path / "s", f"\0nacre-test-{os.getpid()}"
+    found = {
+        "tcp": Listener(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+        "udp": Listener(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+        "stream": Listener(unix, socket.SOCK_STREAM, f"{path}.stream"),
+        "packets": Listener(unix, socket.SOCK_SEQPACKET, f"{path}.packets"),
+        "datagram": Listener(unix, socket.SOCK_DGRAM, f"{path}.datagram"),
+        "abstract": Listener(unix, socket.SOCK_STREAM, hidden),
+        "abstract-datagram": Listener(unix, socket.SOCK_DGRAM, f"{hidden}-datagram"),
+    }
+    if socket.has_ipv6:
+        try:
+            found["tcp6"] = Listener(socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0))
+            found["udp6"] = Listener(socket.AF_INET6, socket.SOCK_DGRAM, ("::1", 0))
+        except OSError:
+            pass  # a machine without
+    yield found
+    for listener in found.values():
+        listener.close()
+
+
+def by_python(text: str) -> str:
+    return python(
+        "from socket import *\nimport socket\npath, hidden, tcp, udp, tcp6, udp6 = sys.argv[1:7]\n"
+        "hidden = '\\0' + hidden\n" + text,
+        *"{path} {hidden} {tcp} {udp} {tcp6} {udp6}".split(),
+    )
+
+
+ATTEMPTS = {
+    "dev-tcp": ("tcp", "exec 5<>/dev/tcp/127.0.0.1/{tcp} && echo x >&5"),
+    "dev-tcp-by-name": ("tcp", "exec 5<>/dev/tcp/localhost/{tcp} && echo x >&5"),
+    "dev-udp": ("udp", "echo x >/dev/udp/127.0.0.1/{udp}"),
+    "curl": ("tcp", "curl -sS -m 0.3 http://127.0.0.1:{tcp}/; (($? != 7))"),
+    "curl-unix": ("stream", "curl -sS -m 0.3 --unix-socket {path}.stream http://x/; (($? != 7))"),
+    "perl": (
+        "tcp",
+        (
+            "perl -e 'use Socket; socket(S, PF_INET, SOCK_STREAM, 0) && "
+            "connect(S, sockaddr_in({tcp}, inet_aton(q(127.0.0.1)))) || die $!'"
+        ),
+    ),
+    "tcp": ("tcp", by_python("create_connection(('127.0.0.1', int(tcp)))")),
+    "tcp6": ("tcp6", by_python("create_connection(('::1', int(tcp6)))")),
+    "udp": ("udp", by_python("socket.socket(AF_INET, SOCK_DGRAM).sendto(b'x', ('127.0.0.1', int(udp)))")),
+    "udp6": ("udp6", by_python("socket.socket(AF_INET6, SOCK_DGRAM).sendto(b'x', ('::1', int(udp6)))")),
+    "fast-open": (
+        "tcp",
+        by_python("socket.socket(AF_INET, SOCK_STREAM).sendto(b'x', 0x20000000, ('127.0.0.1', int(tcp)))"),
+    ),
+    "multipath": ("tcp", by_python("socket.socket(AF_INET, SOCK_STREAM, 262).connect(('127.0.0.1', int(tcp)))")),
+    "unix-stream": ("stream", by_python("socket.socket(AF_UNIX).connect(path + '.stream')")),
+    "unix-packets": ("packets", by_python("socket.socket(AF_UNIX, SOCK_SEQPACKET).connect(path + '.packets')")),
+    "unix-datagram": ("datagram", by_python("socket.socket(AF_UNIX, SOCK_DGRAM).sendto(b'x', path + '.datagram')")),
+    "abstract": ("abstract", by_python("socket.socket(AF_UNIX).connect(hidden)")),
+    "abstract-datagram": (
+        "abstract-datagram",
+        by_python("socket.socket(AF_UNIX, SOCK_DGRAM).sendto(b'x', hidden + '-datagram')"),
+    ),
+    "one-of-a-pair": ("datagram", by_python("socketpair(AF_UNIX, SOCK_DGRAM)[0].sendto(b'x', path + '.datagram')")),
+    "one-of-a-pair-connected": (
+        "datagram",
+        by_python("a = socketpair(AF_UNIX, SOCK_DGRAM)[0]; a.connect(path + '.datagram'); a.send(b'x')"),
+    ),
+    "one-of-a-raw-pair": ("datagram", by_python("socketpair(AF_UNIX, SOCK_RAW)[0].sendto(b'x', path + '.datagram')")),
+    "one-of-an-abstract-pair": (
+        "abstract-datagram",
+        by_python("socketpair(AF_UNIX, SOCK_DGRAM)[0].sendto(b'x', hidden + '-datagram')"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("listener", "attempt"), ATTEMPTS.values(), ids=ATTEMPTS)
+async def test_nobody_is_reached(listeners: dict[str, Listener], tmp_path: Path, listener: str, attempt: str) -> None:
+    if listener not in listeners:
+        pytest.skip(f"no {listener} on this machine")
+    ports = {name: listeners[name].port if name in listeners else 0 for name in ("tcp", "udp", "tcp6", "udp6")}
+    command = attempt.replace("{path}", str(tmp_path / "s")).replace("{hidden}", f"nacre-test-{os.getpid()}")
+    for name, port in ports.items():
+        command = command.replace("{" + name + "}", str(port))
+    result = await inside(command, timeout=20)
+    assert isinstance(result.outcome, Exited), result.output
+    assert result.outcome.code != 0
+    assert [name for name, each in listeners.items() if each.heard] == []
+    proof = await outside(command)
+    if not listeners[listener].heard:
+        pytest.skip(f"fails for another reason as well: {proof.output.strip()[-200:]}")
+
+
+FAMILIES = ("INET", "INET6", "UNIX", "NETLINK", "PACKET", "VSOCK", "ALG", "BLUETOOTH", "RDS", "TIPC", "CAN", "QIPCRTR")
+KINDS = ("STREAM", "DGRAM", "RAW", "SEQPACKET")
+
+
+async def test_no_socket_of_any_kind_can_be_made() -> None:
+    result = await inside(
+        python(f"""
+        import socket
+        for family in {FAMILIES}:
+            number = getattr(socket, "AF_" + family, None)
+            if number is not None:
+                print(family, *(said(socket.socket, number, getattr(socket, "SOCK_" + kind)) for kind in {KINDS}))
+        print("any", {{said(socket.socket, number, 1) for number in range(64)}})
+        print("pairs", {{said(socket.socketpair, number, 1) for number in range(64) if number != 1}})
+        """)
+    )
+    lines = result.stdout.splitlines()
+    assert lines[-2:] == ["any {'EPERM'}", "pairs {'EPERM'}"], result.output
+    assert {word for line in lines[:-2] for word in line.split()[1:]} == {"EPERM"}
+
+
+async def test_a_pair_of_sockets_works() -> None:
+    program = """
+        import array, asyncio, socket
+        for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+            for flags in (0, socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK):
+                a, b = socket.socketpair(socket.AF_UNIX, kind | flags)
+                a.sendall(b"through")
+                print(b.recv(100).decode())
+        socket.send_fds(a, [b"x"], [0])
+        print(len(socket.recv_fds(b, 1, 1)[1]))
+        async def main():
+            process = await asyncio.create_subprocess_exec("cat", stdin=-1, stdout=-1)
+            print((await process.communicate(b"asyncio too"))[0].decode())
+        asyncio.run(main())
+    """
+    result = await inside(python(program))
+    assert result.output == "through\n" * 4 + "1\nasyncio too\n"
+
+
+async def test_a_connected_pair_cannot_be_turned_to_somebody_else(
+    listeners: dict[str, Listener], tmp_path: Path
+) -> None:
+    program = """
+        import socket
+        for kind, name in ((socket.SOCK_STREAM, ".stream"), (socket.SOCK_SEQPACKET, ".packets")):
+            a, b = socket.socketpair(socket.AF_UNIX, kind)
+            print(said(a.connect, sys.argv[1] + name) != "done", end=" ")
+            b.close()
+            print(said(a.connect, sys.argv[1] + name) != "done", end=" ")
+            print(said(a.sendto, b"x", sys.argv[1] + ".datagram") != "done")
+    """
+    result = await inside(python(program, tmp_path / "s"))
+    assert result.output == "True True True\n" * 2
+    assert [name for name, each in listeners.items() if each.heard] == []
+
+
+async def test_io_uring_cannot_be_set_up() -> None:
+    program = "print(*(said(call, n, n, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0) for n in (425, 426, 427)))"
+    assert (await inside(python(program))).output == "EPERM EPERM EPERM\n"
+
+
+@pytest.mark.skipif(shutil.which("ping") is None, reason="needs ping")
+async def test_ping_fails_at_once() -> None:
+    result = await inside("ping -c 1 -W 10 127.0.0.1", timeout=20)
+    assert isinstance(result.outcome, Exited)
+    assert result.outcome.code != 0
+
+
+async def test_a_name_is_not_looked_up() -> None:
+    program = "import socket; socket.getaddrinfo('nacre.invalid', 80)"
+    result = await inside(python(program), timeout=20)
+    assert result.outcome == Exited(1)
+
+
+async def test_what_earlier_runs_printed_can_be_read_inside(tmp_path: Path) -> None:
+    first = await inside("seq 100000", limits=Limits(output=1000))
+    assert first.spill is not None
+    second = await inside(f"wc -l <{first.spill.path}; tail -n 1 {first.spill.path}; echo x >>{first.spill.path}")
+    assert second.stdout == "100000\n100000\n"
+    assert second.outcome == Exited(1)
