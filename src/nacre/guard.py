@@ -56,6 +56,9 @@ class Guard:
         return [said for path, before in self._before.items() if (said := self._settle(path, before))]
 
     def _settle(self, path: str, before: _Node | None) -> str:
+        planted = _unlink_on_the_way(path)
+        if planted and before is None:
+            return f"{path} is protected: a link was put at {planted}, and has been removed."
         after = self._look(path, remember=False)
         if (before is None and after is None) or (before is not None and before.same(after)):
             return ""
@@ -108,6 +111,26 @@ def _parent(path: str) -> Iterator[tuple[int, str]]:
         yield fd, name
     finally:
         os.close(fd)
+
+
+def _unlink_on_the_way(path: str) -> str:
+    """Where a link was that leads to the path now. There was none before: every path that we are given is real."""
+    *directories, _ = path.strip("/").split("/")
+    fd, walked = os.open("/", _DIRECTORY), ""
+    try:
+        for directory in directories:
+            walked += f"/{directory}"
+            if stat.S_ISLNK(os.stat(directory, dir_fd=fd, follow_symlinks=False).st_mode):
+                os.unlink(directory, dir_fd=fd)
+                return walked
+            below = os.open(directory, _DIRECTORY, dir_fd=fd)
+            os.close(fd)
+            fd = below
+    except OSError:
+        pass  # gone, or out of reach
+    finally:
+        os.close(fd)
+    return ""
 
 
 def _put_back(name: str, before: _Node | None, after: _Node | None, parent: int) -> None:
