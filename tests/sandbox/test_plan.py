@@ -1,4 +1,4 @@
-"""What each kernel can keep of what a mode promises: every ABI, with seccomp and without, with namespaces and without."""
+"""What each kernel can keep of what a mode promises: every ABI, with and without seccomp and namespaces."""
 
 from __future__ import annotations
 

@@ -233,8 +233,7 @@ def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None
     workspace = found(
         place / "tree",
         writable=[str(place / "link")],
-        protected=[*map(str, (place / "tree" / "keep", place / "link" / "later", place / "elsewhere" / "x"))]
-        + [f"{place}/tree/pointer/"],
+        protected=[f"{place}/{name}" for name in ("tree/keep", "link/later", "elsewhere/x", "tree/pointer/")],
     )
     assert workspace.roots == (str(place / "tree"), str(place / "more"))
     assert paths(place / "tree", "keep") <= set(workspace.protected)
