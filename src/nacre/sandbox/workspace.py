@@ -164,7 +164,8 @@ def _is_ours(directory: str) -> bool:
 
 
 def around(hidden: Iterable[str]) -> tuple[str, ...]:
-    """Everything there is but what is hidden: the neighbours of each, and of each directory that leads to it."""
+    """Everything there is but what is hidden: the neighbours of each, and of each directory that leads to it. No links:
+    one of them may lead back to what is hidden, and what the others lead to is there under its own name."""
     spines: set[str] = set()
     for path in hidden:
         while path != "/":
@@ -175,5 +176,5 @@ def around(hidden: Iterable[str]) -> tuple[str, ...]:
         if any(is_below(directory, path) for path in hidden):
             continue
         with contextlib.suppress(OSError):  # what we cannot list, the command cannot either
-            found += [entry.path for entry in os.scandir(directory) if entry.path not in spines]
+            found += [each.path for each in os.scandir(directory) if each.path not in spines and not each.is_symlink()]
     return tuple(found)
