@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ACCESS = ("unrestricted", "workspace", "restricted")
 _OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected")
 _OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
+_BEYOND_MACHINES = 2**60
 _COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
 
 
@@ -92,7 +93,7 @@ def _network(network: Network) -> Network:
     if isinstance(network, bool) or network == "loopback":
         return network
     ports = network if isinstance(network, tuple | list) else ()
-    if not ports or not all(isinstance(port, int) and 0 < port < 65536 for port in ports):
+    if not ports or not all(type(port) is int and 0 < port < 65536 for port in ports):
         raise InvalidRequest(
             "bad_network",
             f"`network` is {network!r}.",
@@ -123,9 +124,13 @@ def limits_for(ctx: ToolContext, profile: Profile) -> Limits:
     given, own = ctx.limits, profile.limits.get(ctx.access, Limits())
     for name in _COSTS:
         value = getattr(given, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
+        kinds = (int, float) if name == "cpu" else (int,)
+        if value is not None and (type(value) not in kinds or not 0 < value <= _BEYOND_MACHINES):
             raise InvalidRequest(
-                "bad_limit", f"`limits.{name}` is {value!r}.", field=f"limits.{name}", hint="Give a number above 0."
+                "bad_limit",
+                f"`limits.{name}` is {value!r}.",
+                field=f"limits.{name}",
+                hint="Give a number above 0." if name == "cpu" else "Give a whole number above 0.",
             )
     mixed = {name: getattr(given, name) for name in names_in(Limits)}
     return Limits(**{name: getattr(own, name) if value is None else value for name, value in mixed.items()})

@@ -16,6 +16,8 @@ from nacre.keeper.scratch import remove_below
 
 _MOST = 8 * 1024 * 1024
 """Bytes that are remembered in all; of what is beyond, only that it has changed can be said."""
+_DEEPEST = 32
+"""Directories in directories that are looked into."""
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -24,7 +26,7 @@ class _Node(NamedTuple):
 
     mode: int
     marks: tuple[int, ...]
-    """Tell a change: inode, size and time of anything but a directory."""
+    """Tell a change: inode, size and time of anything but a directory that could be looked into."""
     content: bytes | None
     """Of a file, or the target of a link; None if it is too large, or neither."""
     below: dict[str, _Node]
@@ -33,7 +35,7 @@ class _Node(NamedTuple):
     def whole(self) -> bool:
         """Whether it could be made again."""
         if stat.S_ISDIR(self.mode):
-            return all(node.whole for node in self.below.values())
+            return not self.marks and all(node.whole for node in self.below.values())
         return self.content is not None
 
     def same(self, other: _Node | None) -> bool:
@@ -56,6 +58,9 @@ class Guard:
         return [said for path, before in self._before.items() if (said := self._settle(path, before))]
 
     def _settle(self, path: str, before: _Node | None) -> str:
+        planted = _unlink_on_the_way(path)
+        if planted and before is None:
+            return f"{path} is protected: a link was put at {planted}, and has been removed."
         after = self._look(path, remember=False)
         if (before is None and after is None) or (before is not None and before.same(after)):
             return ""
@@ -75,24 +80,41 @@ class Guard:
         except OSError:
             return None
 
-    def _node(self, name: str, parent: int, *, remember: bool) -> _Node:
+    def _node(self, name: str, parent: int, *, remember: bool, depth: int = 0) -> _Node:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         mode = status.st_mode
+        marks = status.st_ino, status.st_size, status.st_mtime_ns
         if stat.S_ISDIR(mode):
-            fd = os.open(name, _DIRECTORY, dir_fd=parent)
-            try:
-                below = {child: self._node(child, fd, remember=remember) for child in os.listdir(fd)}
-            finally:
-                os.close(fd)
-            return _Node(mode, (), None, below)
+            below = self._below(name, parent, remember=remember, depth=depth)
+            return _Node(mode, marks, None, {}) if below is None else _Node(mode, (), None, below)
         content = None
-        if remember and stat.S_ISLNK(mode):
-            content = os.fsencode(os.readlink(name, dir_fd=parent))
-        elif remember and stat.S_ISREG(mode) and status.st_size <= self._room:
-            with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent), "rb") as file:
-                content = file.read(self._room)
-            self._room -= len(content)
-        return _Node(mode, (status.st_ino, status.st_size, status.st_mtime_ns), content, {})
+        with contextlib.suppress(PermissionError):
+            if remember and stat.S_ISLNK(mode):
+                content = os.fsencode(os.readlink(name, dir_fd=parent))
+            elif remember and stat.S_ISREG(mode) and status.st_size <= self._room:
+                with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent), "rb") as file:
+                    content = file.read(self._room)
+                self._room -= len(content)
+        return _Node(mode, marks, content, {})
+
+    def _below(self, name: str, parent: int, *, remember: bool, depth: int) -> dict[str, _Node] | None:
+        """What is in a directory; None where it is closed to us, or deeper than anybody needs."""
+        if depth == _DEEPEST:
+            return None
+        try:
+            fd = os.open(name, _DIRECTORY, dir_fd=parent)
+        except OSError:
+            return None
+        found: dict[str, _Node] = {}
+        try:
+            for child in os.listdir(fd):
+                with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+                    found[child] = self._node(child, fd, remember=remember, depth=depth + 1)
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+        return found
 
 
 @contextlib.contextmanager
@@ -108,6 +130,26 @@ def _parent(path: str) -> Iterator[tuple[int, str]]:
         yield fd, name
     finally:
         os.close(fd)
+
+
+def _unlink_on_the_way(path: str) -> str:
+    """Where a link was that leads to the path now. There was none before: every path that we are given is real."""
+    *directories, _ = path.strip("/").split("/")
+    fd, walked = os.open("/", _DIRECTORY), ""
+    try:
+        for directory in directories:
+            walked += f"/{directory}"
+            if stat.S_ISLNK(os.stat(directory, dir_fd=fd, follow_symlinks=False).st_mode):
+                os.unlink(directory, dir_fd=fd)
+                return walked
+            below = os.open(directory, _DIRECTORY, dir_fd=fd)
+            os.close(fd)
+            fd = below
+    except OSError:
+        pass  # gone, or out of reach
+    finally:
+        os.close(fd)
+    return ""
 
 
 def _put_back(name: str, before: _Node | None, after: _Node | None, parent: int) -> None:

@@ -3,7 +3,8 @@
 An agent's commands come one after another with the same directory and environment; all they differ in is the text,
 and that comes through the gate anyway. Starting bash is most of what a command costs. At most one spare, never with
 what a caller passed for one call only, given up after `PATIENCE` seconds, when its directory is no longer
-what the path leads to, or when it has died.
+what the path leads to, when something that is closed to it has been replaced (its mount goes with it), or when it has
+died.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ PATIENCE = 60.0
 
 
 class Spare:
-    __slots__ = ("_like", "_shell", "_until", "pids")
+    __slots__ = ("_closed", "_like", "_shell", "_until", "pids")
 
     def __init__(self) -> None:
         self._shell: Shell | None = None
         self._like: Start | None = None
         self._until = 0.0
+        self._closed: dict[bytes, tuple[int, int, int] | None] = {}
+        """What is closed to it, as it was before."""
         self.pids: set[int] = set()
         """Spares that are alive: the one in waiting, and those dismissed."""
 
@@ -40,6 +43,8 @@ class Spare:
         if self._shell is not None and self._fits(like):
             return
         self.dismiss()
+        mounts = [] if confinement is None else confinement.mounts
+        self._closed = {path: _mark(path) for kind, path in mounts if kind in (b"close", b"hide")}
         try:
             self._shell = spawn(like, env, files, confinement=confinement)
         except OSError:
@@ -52,7 +57,8 @@ class Spare:
         shell = self._shell
         if shell is None or not self._fits(start):
             return None
-        if not _is_well(shell) or not _stands_in(shell, start.cwd):
+        replaced = any(_mark(path) != mark for path, mark in self._closed.items())
+        if replaced or not _is_well(shell) or not _stands_in(shell, start.cwd):
             self.dismiss()
             os.kill(shell.pid, signal.SIGKILL)  # a stopped one would not see that its gate is closed
             return None
@@ -93,6 +99,15 @@ class Spare:
         if self._shell is not None:
             self._shell.dismiss()
             self._shell = None
+
+
+def _mark(path: bytes) -> tuple[int, int, int] | None:
+    """Tells one file from another that takes its place, with its number perhaps."""
+    try:
+        stat = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_ctime_ns
 
 
 def _is_well(shell: Shell) -> bool:

@@ -159,8 +159,9 @@ def _ioctls(*, metadata: bool) -> Block:
 
 
 def _opens(index: int) -> Block:
-    """Reading and truncating in one call, which old Landlocks take for reading."""
-    truncating = [(_AND, 0, 0, _O_ACCMODE), *_if_equal(0, _deny(), ALLOW)]
+    """Reading and truncating in one call, which old Landlocks take for reading; and truncating with the fourth access
+    mode, which opens for neither reading nor writing, and which they take for nothing at all."""
+    truncating = [(_AND, 0, 0, _O_ACCMODE), *_if_equal(0, _deny(), _if_equal(_O_ACCMODE, _deny(), ALLOW))]
     return [_argument(index), *_if_any_bit(_O_TRUNC, truncating, ALLOW)]
 
 

@@ -17,6 +17,8 @@ PROTECTED = (".claude", ".mcp.json", ".nacre")
 _OF_GIT = ("hooks", "config", "config.worktree")
 """What makes git run programs."""
 _OF_WORKTREE = ("commondir", "gitdir")
+_MODULES = 1000
+"""Directories that are searched for repositories of submodules."""
 
 
 @frozen(kw_only=True)
@@ -30,7 +32,7 @@ class Workspace:
     protected: tuple[str, ...] = ()
     """May only be read."""
     missing: tuple[str, ...] = ()
-    """May not be made."""
+    """May not be made; or links, which may not be changed. No mount can hold either."""
 
 
 def look(cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = ()) -> Workspace:
@@ -50,19 +52,25 @@ def look(cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = ()) 
         if pointer != common:
             kept.append(pointer)
         for directory in {own: None, common: None}:
-            if os.path.isdir(directory) and _is_ours(directory):
+            # a link to anywhere may have been left here by the last command
+            if os.path.isdir(directory) and _is_ours(directory) and not os.path.islink(pointer):
                 roots[directory] = None
                 pinned.append(directory)
     else:
         kept += [os.path.join(here, ".git", name) for name in _OF_GIT]
+    kept += [os.path.realpath(path) for path in kept if os.path.islink(path)]
     tops = tuple(roots)
     inside = [path for path in dict.fromkeys(kept) if any(is_below(path, root) for root in tops)]
     return Workspace(
         roots=tops,
         pinned=tuple(pinned),
-        protected=tuple(path for path in inside if os.path.lexists(path)),
-        missing=tuple(path for path in inside if not os.path.lexists(path)),
+        protected=tuple(path for path in inside if _is_solid(path)),
+        missing=tuple(path for path in inside if not _is_solid(path)),
     )
+
+
+def _is_solid(path: str) -> bool:
+    return os.path.lexists(path) and not os.path.islink(path)
 
 
 def is_below(path: str, root: str) -> bool:
@@ -89,7 +97,9 @@ def _find_git(here: str) -> str | None:
 
 def _directories(pointer: str) -> tuple[str, str]:
     """The repository's directory, and this worktree's own: mostly the same. The pointer itself if it leads nowhere."""
-    if not os.path.isfile(pointer) or os.path.islink(pointer):
+    if os.path.islink(pointer):
+        return os.path.realpath(pointer), os.path.realpath(pointer)
+    if not os.path.isfile(pointer):
         return pointer, pointer
     own = _target(pointer, "gitdir: ", os.path.dirname(pointer))
     if own is None or not os.path.isfile(os.path.join(own, "HEAD")):
@@ -129,11 +139,20 @@ def _lines(file: str) -> list[str]:
 
 
 def _modules(common: str) -> list[str]:
-    directory = os.path.join(common, "modules")
-    try:
-        return [entry.path for entry in os.scandir(directory) if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
+    """The repositories of submodules, which lie as deep as their names have parts, and of theirs."""
+    found: list[str] = []
+    todo, looks = [os.path.join(common, "modules")], 0
+    while todo and looks < _MODULES:
+        directory, looks = todo.pop(), looks + 1
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(directory):
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                # by what is protected itself: a command could take its HEAD away
+                is_one = any(os.path.lexists(os.path.join(entry.path, name)) for name in _OF_GIT)
+                found += [entry.path] if is_one else []
+                todo.append(os.path.join(entry.path, "modules") if is_one else entry.path)
+    return found
 
 
 def _is_ours(directory: str) -> bool:
@@ -145,7 +164,8 @@ def _is_ours(directory: str) -> bool:
 
 
 def around(hidden: Iterable[str]) -> tuple[str, ...]:
-    """Everything there is but what is hidden: the neighbours of each, and of each directory that leads to it."""
+    """Everything there is but what is hidden: the neighbours of each, and of each directory that leads to it. No links:
+    one of them may lead back to what is hidden, and what the others lead to is there under its own name."""
     spines: set[str] = set()
     for path in hidden:
         while path != "/":
@@ -156,5 +176,5 @@ def around(hidden: Iterable[str]) -> tuple[str, ...]:
         if any(is_below(directory, path) for path in hidden):
             continue
         with contextlib.suppress(OSError):  # what we cannot list, the command cannot either
-            found += [entry.path for entry in os.scandir(directory) if entry.path not in spines]
+            found += [each.path for each in os.scandir(directory) if each.path not in spines and not each.is_symlink()]
     return tuple(found)

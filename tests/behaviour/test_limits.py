@@ -1,0 +1,237 @@
+"""What a run may cost, in every access mode: who takes more is ended, named, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Limits, Request, Result, ToolContext
+from nacre.result import Exited, OverLimit
+from nacre.sandbox.kernel import probe
+from nacre.types import MIB, Access
+from tests.support.census import is_alive
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.req("M-11"), pytest.mark.linux]
+
+CONFINES = probe().confines
+needs_landlock = pytest.mark.skipif(not CONFINES, reason="no Landlock here")
+every_access = pytest.mark.parametrize(
+    "access",
+    [
+        pytest.param("restricted", marks=[needs_landlock, pytest.mark.req("P-008")]),
+        pytest.param("workspace", marks=[needs_landlock, pytest.mark.req("P-008")]),
+        "unrestricted",
+    ],
+)
+writing_access = pytest.mark.parametrize(
+    "access", [pytest.param("workspace", marks=[needs_landlock, pytest.mark.req("P-008")]), "unrestricted"]
+)
+PYTHON = f"{shlex.quote(sys.executable)} -IS"
+
+# Takes memory in steps and holds what it has when it gets no more: the second line, a limit on what each process asks
+# for, only stops it; it is the keeper's count that ends it.
+HOG = """
+import signal
+held = []
+try:
+    while len(held) < 256:
+        held.append(bytearray(b"x" * (8 << 20)))
+except MemoryError:
+    pass
+print("has", len(held), flush=True)
+signal.pause()
+"""
+
+
+async def run(command: str, access: Access, place: Path, limits: Limits, timeout: float = 60) -> Result:
+    ctx = ToolContext(access=access, working_dir=place, limits=limits)
+    return await Bash().run(Request(command, timeout=timeout), ctx)
+
+
+async def works_again(access: Access, place: Path) -> None:
+    """The next command in the same mode."""
+    result = await Bash().run("echo fine", ToolContext(access=access, working_dir=place))
+    assert (result.outcome, result.output) == (Exited(0), "fine\n")
+
+
+@every_access
+async def test_a_memory_hog_is_ended_and_named(access: Access, tmp_path: Path) -> None:
+    result = await run(f"{PYTHON} -c {shlex.quote(HOG)}", access, tmp_path, Limits(memory=256 * MIB))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("memory", 256 * MIB)
+    assert 256 * MIB < result.outcome.used < 700 * MIB
+    assert "over its limit of 256 MB of memory" in result.summary
+    assert "limits" in result.enforced
+    assert result.running == ()
+    await works_again(access, tmp_path)
+
+
+async def test_memory_that_many_hold_together_is_counted_together(tmp_path: Path) -> None:
+    """Four times 100 MB, none of which is over the limit."""
+    hold = 'import signal; held = bytearray(b"x" * (100 << 20)); print("held", flush=True); signal.pause()'
+    command = f"for i in 1 2 3 4; do {PYTHON} -c {shlex.quote(hold)} & done; wait"
+    result = await run(command, "unrestricted", tmp_path, Limits(memory=256 * MIB))
+    assert isinstance(result.outcome, OverLimit)
+    assert result.outcome.limit == "memory"
+
+
+async def test_memory_that_many_share_is_counted_once(tmp_path: Path) -> None:
+    """150 MB in a parent and its four children, which have it from the parent: 750 resident, 150 in truth."""
+    share = (
+        'import os; held = b"x" * (150 << 20)\n'
+        "ends = [os.pipe() for _ in range(4)]\n"
+        "for _, write in ends:\n"
+        "    if not os.fork(): os.write(write, b'up'); os.read(0, 1); os._exit(0)\n"
+        "for read, _ in ends: os.read(read, 2)\n"
+        "print('all up', flush=True)\n"
+        "for _ in ends: os.wait()\n"
+    )
+    looked_at = "< <(sleep 0.5)"  # time for some looks; with none of them this would prove nothing, and still be true
+    command = f"{PYTHON} -c {shlex.quote(share)} {looked_at}"
+    result = await run(command, "unrestricted", tmp_path, Limits(memory=256 * MIB))
+    assert (result.outcome, result.output) == (Exited(0), "all up\n")
+
+
+@every_access
+async def test_a_cpu_hog_is_ended_and_named(access: Access, tmp_path: Path) -> None:
+    """Two at once, each with half of what is too much."""
+    busy = "while :; do :; done"
+    result = await run(f"({busy}) & ({busy}) & wait", access, tmp_path, Limits(cpu=1))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("cpu", 1)
+    assert "over its limit of 1 s of computing" in result.summary
+    assert result.running == ()
+    await works_again(access, tmp_path)
+
+
+async def test_computing_counts_when_who_did_it_has_ended(tmp_path: Path) -> None:
+    """A third of a second each, one after the other, orphans among them: none is ever there for long."""
+    burn = f"{PYTHON} -c 'import time\nwhile time.process_time() < 0.3: pass'"
+    command = f"while :; do {burn}; ( {burn} & ) ; {burn}; done"
+    result = await run(command, "unrestricted", tmp_path, Limits(cpu=1))
+    assert isinstance(result.outcome, OverLimit)
+    assert result.outcome.limit == "cpu"
+
+
+@every_access
+async def test_a_horde_of_processes_is_ended_and_named(access: Access, tmp_path: Path) -> None:
+    """A tame one: two hundred that do nothing."""
+    command = "for i in $(seq 200); do sleep 60 & done 2>/dev/null; wait"
+    result = await run(command, access, tmp_path, Limits(processes=50))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("processes", 50)
+    assert 50 < result.outcome.used <= 210
+    assert "over its limit of 50 processes" in result.summary
+    assert result.running == ()
+    await works_again(access, tmp_path)
+
+
+async def test_nothing_of_a_run_over_its_limit_is_alive_not_even_what_hid(tmp_path: Path, life: Lifeline) -> None:
+    stubborn = "setsid sh -c 'trap \"\" TERM; sleep 60' & env -i setsid -f sleep 60;"
+    command = f"{life.hold} {stubborn} for i in $(seq 30); do sleep 60 & done; wait"
+    result = await run(command, "unrestricted", tmp_path, Limits(processes=20))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.running, life.over) == ((), True)
+
+
+async def test_within_its_limits_a_run_is_left_alone(tmp_path: Path) -> None:
+    limits = Limits(memory=512 * MIB, cpu=30, processes=50, file_size=MIB, open_files=64)
+    command = "seq 10000 | sort | tail -1; for i in $(seq 20); do sleep 0.2 & done; wait; head -c 1000000 /dev/zero > f"
+    result = await run(command, "unrestricted", tmp_path, limits)
+    assert (result.outcome, result.output, result.enforced) == (Exited(0), "9999\n", ("limits",))
+
+
+# what each process is held to
+
+
+@writing_access
+async def test_no_file_grows_over_its_limit(access: Access, tmp_path: Path) -> None:
+    result = await run("head -c 5000000 /dev/zero > big; echo $?", access, tmp_path, Limits(file_size=MIB))
+    assert (tmp_path / "big").stat().st_size == MIB
+    assert result.stdout in ("153\n", "1\n"), "ended by SIGXFSZ, or told so"
+    python = f"{PYTHON} -c \"open('other', 'wb').truncate(2 << 20)\""
+    sparse = await run(python, access, tmp_path, Limits(file_size=MIB))
+    assert not sparse.ok
+    assert (tmp_path / "other").stat().st_size == 0
+
+
+@every_access
+async def test_no_process_has_more_open_files_than_its_limit(access: Access, tmp_path: Path) -> None:
+    opens = (
+        "held = []\n"
+        "try:\n"
+        "    while len(held) < 500: held.append(open('/dev/null'))\n"
+        "except OSError as error: print(error.errno)"
+    )
+    result = await run(f"{PYTHON} -c {shlex.quote(opens)}; ulimit -n", access, tmp_path, Limits(open_files=40))
+    assert result.stdout == "24\n40\n"
+
+
+@every_access
+async def test_no_limit_can_be_raised_by_the_command(access: Access, tmp_path: Path) -> None:
+    """Not by root either: the one capability for it is gone, and no program gives it back."""
+    limits = Limits(memory=512 * MIB, cpu=100, processes=100, file_size=64 * MIB, open_files=128)
+    letters = "dtfnuc"
+    attempts = "\n".join(f"ulimit -H{letter} unlimited 2>/dev/null && echo raised {letter}" for letter in letters)
+    names = "DATA CPU FSIZE NOFILE NPROC CORE".split()
+    python = (
+        "import resource\n"
+        f"for name in {names!r}:\n"
+        "    number = getattr(resource, 'RLIMIT_' + name)\n"
+        "    soft, hard = resource.getrlimit(number)\n"
+        "    assert hard != resource.RLIM_INFINITY, name\n"
+        "    for many in (hard + 1, resource.RLIM_INFINITY):\n"
+        "        try:\n"
+        "            resource.prlimit(0, number, (soft, many))\n"
+        "            print('raised', name)\n"
+        "        except (ValueError, OSError):\n"
+        "            pass\n"
+    )
+    result = await run(f"{attempts}\n{PYTHON} -c {shlex.quote(python)}\nulimit -Hd", access, tmp_path, limits)
+    assert (result.outcome, result.output) == (Exited(0), f"{(512 + 1024) * 1024}\n")
+
+
+@every_access
+async def test_a_limit_may_be_lowered_by_the_command(access: Access, tmp_path: Path) -> None:
+    result = await run("ulimit -n 20; ulimit -n", access, tmp_path, Limits(open_files=128))
+    assert result.output == "20\n"
+
+
+async def test_what_the_host_may_not_have_no_command_gets(tmp_path: Path) -> None:
+    """A limit above the host's own hard one leaves that."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    result = await run("ulimit -Hn", "unrestricted", tmp_path, Limits(open_files=hard + 1000))
+    assert result.output == f"{hard}\n"
+
+
+async def test_the_limits_of_one_run_are_not_those_of_the_next(tmp_path: Path) -> None:
+    first = await run("ulimit -n", "unrestricted", tmp_path, Limits(open_files=40))
+    second = await Bash().run("ulimit -n; ulimit -d", ToolContext(working_dir=tmp_path))
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert (first.output, second.output) == ("40\n", f"{soft}\nunlimited\n")
+    assert second.enforced == ()
+
+
+async def test_no_core_is_dumped(tmp_path: Path) -> None:
+    result = await run("ulimit -Hc", "unrestricted", tmp_path, Limits(processes=100))
+    assert result.output == "0\n"
+
+
+async def test_the_keeper_survives_what_it_ends(tmp_path: Path) -> None:
+    bash = Bash()
+    keeper = int((await bash.run("echo $PPID")).stdout)
+    for _ in range(3):
+        result = await run(
+            "for i in $(seq 100); do sleep 60 & done; wait", "unrestricted", tmp_path, Limits(processes=20)
+        )
+        assert isinstance(result.outcome, OverLimit)
+    await until(lambda: is_alive(keeper), "the keeper")
+    assert int((await bash.run("echo $PPID")).stdout) == keeper
+    assert os.sched_getscheduler(keeper) & ~0x40000000 == os.SCHED_OTHER, "it takes precedence no longer"

@@ -1,0 +1,86 @@
+"""What Landlock can forbid, by its ABI, and what `restricted` and `workspace` make of it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from nacre.sandbox import landlock
+from nacre.sandbox.confine import prctl
+from nacre.sandbox.landlock import handled
+
+NO_NEW_PRIVS = 38
+
+# from the kernel's documentation: LANDLOCK_ACCESS_FS_EXECUTE is bit 0, MAKE_SYM bit 12
+FIRST = (1 << 13) - 1
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+HANDLED = {
+    1: (FIRST, 0, 0),
+    2: (FIRST | REFER, 0, 0),
+    3: (FIRST | REFER | TRUNCATE, 0, 0),
+    4: (FIRST | REFER | TRUNCATE, 0b11, 0),
+    5: (FIRST | REFER | TRUNCATE | IOCTL_DEV, 0b11, 0),
+    6: (FIRST | REFER | TRUNCATE | IOCTL_DEV, 0b11, 0b11),
+    7: (FIRST | REFER | TRUNCATE | IOCTL_DEV, 0b11, 0b11),
+    8: (FIRST | REFER | TRUNCATE | IOCTL_DEV, 0b11, 0b11),
+}
+
+
+@pytest.mark.parametrize("abi", HANDLED)
+def test_each_abi_forbids_all_that_it_has(abi: int) -> None:
+    assert handled(abi) == HANDLED[abi]
+
+
+def test_a_place_of_ones_own_has_everything_but_devices() -> None:
+    assert landlock.EVERYTHING == FIRST & ~(1 << 6) & ~(1 << 11) | REFER | TRUNCATE
+
+
+def here() -> int:
+    try:
+        return landlock.abi()
+    except OSError as error:
+        pytest.skip(f"no Landlock here: {error.strerror}")
+
+
+@pytest.mark.linux
+def test_this_kernel_takes_the_rulesets_of_every_abi_that_it_has() -> None:
+    for abi in range(1, min(here(), landlock.NEWEST) + 1):
+        os.close(landlock.create(*handled(abi)))
+
+
+@pytest.mark.linux
+@pytest.mark.req("P-008")
+def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
+    abi = min(here(), landlock.NEWEST)
+    (tmp_path / "open").mkdir()
+    outcome: dict[str, str] = {}
+
+    def attempt(place: Path) -> str:
+        try:
+            (place / f"made-{len(outcome)}").touch()
+        except OSError as error:
+            return type(error).__name__
+        return "made"
+
+    def confined() -> None:
+        prctl(NO_NEW_PRIVS, 1)
+        files, network, scopes = handled(abi)
+        files &= ~landlock.READING
+        ruleset = landlock.create(files, network, scopes)
+        try:
+            landlock.allow_below(ruleset, os.fsencode(tmp_path / "open"), landlock.EVERYTHING & files)
+            landlock.allow_below(ruleset, b"/dev/null", landlock.EVERYTHING & files)  # no directory: cut to what fits
+            landlock.restrict_thread(ruleset)
+        finally:
+            os.close(ruleset)
+        outcome["outside"] = attempt(tmp_path)
+        outcome["inside"] = attempt(tmp_path / "open")
+
+    thread = threading.Thread(target=confined)
+    thread.start()
+    thread.join(10)
+    assert outcome == {"outside": "PermissionError", "inside": "made"}
+    assert attempt(tmp_path) == "made", "this thread is as free as ever"

@@ -1,0 +1,329 @@
+"""What a filter answers to every call that matters, on both machines: its program is run here, not installed."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from typing import Any, get_args
+
+import pytest
+
+from nacre.sandbox.seccomp import Sockets, program, rules
+from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
+from tests.support.bpf import check, decide, instructions, word
+
+MACHINES = tuple(ARCHITECTURES)
+KINDS: tuple[Sockets, ...] = get_args(Sockets)
+VARIANTS: list[dict[str, Any]] = [
+    {"sockets": kind, "unix": unix, "metadata": metadata, "shared": shared, "truncation": truncation}
+    for kind, unix, metadata, shared, truncation in itertools.product(KINDS, *[(False, True)] * 4)
+]
+UNIX, INET, INET6, NETLINK, PACKET, VSOCK, ALG = 1, 2, 10, 16, 17, 40, 38
+STREAM, DGRAM, RAW, SEQPACKET, CLOEXEC, NONBLOCK = 1, 2, 3, 5, 0o2000000, 0o4000
+TCP, UDP, SMC, MPTCP = 6, 17, 256, 262
+FASTOPEN = 0x20000000
+RDONLY, WRONLY, RDWR, NEITHER, CREAT, TRUNC = 0, 1, 2, 3, 0o100, 0o1000
+
+ELSEWHERE = {"x86_64": 0x40000003, "aarch64": 0x40000028}
+"""The 32-bit architecture that the same processor speaks."""
+
+# never named in a filter: what every program does all day
+PLAIN = {
+    "x86_64": {"read": 0, "write": 1, "close": 3, "mmap": 9, "kill": 62, "execve": 59, "wait4": 61, "pipe2": 293},
+    "aarch64": {"read": 63, "write": 64, "close": 57, "mmap": 222, "kill": 129, "execve": 221, "wait4": 260},
+}
+
+
+class Filter:
+    """One program, asked by the name of the call."""
+
+    def __init__(self, machine: str, **variant: Any) -> None:
+        variant = {"sockets": "none", "unix": False, "metadata": True, "shared": True, "truncation": True, **variant}
+        self.machine = machine
+        self.code = program(machine, **variant)
+
+    def __call__(self, name: str, *arguments: int) -> str:
+        return self.number(NUMBERS[self.machine][name], *arguments)
+
+    def number(self, number: int, *arguments: int) -> str:
+        return word(decide(self.code, ARCHITECTURES[self.machine], number, *arguments))
+
+
+def by_leaf(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
+    """What one rule says by itself, without the tree around it."""
+    return word(decide(b"".join(struct.pack("=HBBI", *each) for each in block), 0, 0, *arguments))
+
+
+# every call by its number
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
+def test_the_tree_leads_every_number_to_its_own_rule_and_all_others_through(
+    machine: str, variant: dict[str, Any]
+) -> None:
+    asked, leaves = Filter(machine, **variant), rules(**variant)
+    names = {number: name for name, number in NUMBERS[machine].items() if name in leaves}
+    samples = [(0,) * 6, (2, 1, 6, FASTOPEN, 0, 0), (1, TRUNC, TRUNC, 0, 0, 0)]
+    for number in range(480):
+        for arguments in samples:
+            expected = by_leaf(leaves[names[number]], *arguments) if number in names else "allow"
+            assert asked.number(number, *arguments) == expected, (number, names.get(number), arguments)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
+def test_the_kernel_would_take_the_program(machine: str, variant: dict[str, Any]) -> None:
+    code = program(machine, **variant)
+    check(code)
+    assert len(instructions(code)) < 1000
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_call_is_decided_in_few_steps(machine: str) -> None:
+    """A tree, not a list: what is in no rule passes a handful of tests."""
+    code = instructions(Filter(machine).code)
+    place = steps = 0
+    number = PLAIN[machine]["read"]
+    while code[place].code != 0x06:
+        each = code[place]
+        place += 1
+        steps += 1
+        if each.code == 0x05:
+            place += each.operand
+        elif each.code in (0x15, 0x35):
+            value = ARCHITECTURES[machine] if steps == 2 else number
+            holds = value == each.operand if each.code == 0x15 else value >= each.operand
+            place += each.if_true if holds else each.if_false
+    assert steps < 25
+
+
+# what is foreign
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_program_that_speaks_for_another_architecture_is_killed(machine: str) -> None:
+    code = Filter(machine).code
+    others = {ELSEWHERE[machine], *ARCHITECTURES.values(), 0, 0xFFFFFFFF} - {ARCHITECTURES[machine]}
+    for other in others:
+        assert {word(decide(code, other, number)) for number in range(500)} == {"kill"}
+
+
+@pytest.mark.req("P-008")
+def test_x32_calls_do_not_exist() -> None:
+    """Their numbers would find no rule, and their arguments mean something else."""
+    asked = Filter("x86_64")
+    numbers = [0x40000000 | number for number in range(600)] + [0xFFFFFFFF, 0x80000000]
+    assert {asked.number(number) for number in numbers} == {"ENOSYS"}
+
+
+# what is never allowed
+
+POWERS = """
+    io_uring_setup io_uring_enter io_uring_register ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp
+    mount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr unshare setns
+    open_by_handle_at fanotify_init bpf perf_event_open userfaultfd keyctl add_key request_key
+    init_module finit_module delete_module kexec_load kexec_file_load reboot syslog swapon swapoff acct quotactl
+    settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname
+""".split()
+ONLY_X86 = ("iopl", "ioperm", "modify_ldt", "uselib", "_sysctl")
+METADATA = """
+    fchmod fchmodat fchmodat2 fchown fchownat utimensat setxattr lsetxattr fsetxattr setxattrat
+    removexattr lremovexattr fremovexattr removexattrat file_setattr
+""".split()
+METADATA_X86 = ("chmod", "chown", "lchown", "utime", "utimes", "futimesat")
+SHARED = "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink".split()
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", KINDS)
+def test_powers_over_the_machine_and_other_processes_are_refused_whatever_else_is_allowed(
+    machine: str, sockets: Sockets
+) -> None:
+    asked = Filter(machine, sockets=sockets, metadata=False, shared=False, truncation=False)
+    names = [*POWERS, *(ONLY_X86 if machine == "x86_64" else ())]
+    assert {name: asked(name) for name in names} == dict.fromkeys(names, "EPERM")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("closed", [True, False])
+def test_metadata_shared_memory_and_truncation_are_closed_when_asked(machine: str, closed: bool) -> None:
+    asked = Filter(machine, metadata=closed, shared=closed, truncation=closed)
+    names = [*METADATA, *SHARED, "truncate", *(METADATA_X86 if machine == "x86_64" else ())]
+    assert {name: asked(name) for name in names} == dict.fromkeys(names, "EPERM" if closed else "allow")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_what_every_program_does_is_allowed(machine: str) -> None:
+    asked = Filter(machine)
+    assert {name: asked.number(number) for name, number in PLAIN[machine].items()} == dict.fromkeys(
+        PLAIN[machine], "allow"
+    )
+
+
+# sockets
+
+CASES: list[tuple[tuple[int, int, int], set[Sockets]]] = [
+    ((INET, STREAM, 0), {"tcp", "internet"}),
+    ((INET, STREAM | CLOEXEC | NONBLOCK, TCP), {"tcp", "internet"}),
+    ((INET6, STREAM, 0), {"tcp", "internet"}),
+    ((INET6, STREAM, TCP), {"tcp", "internet"}),
+    ((INET, STREAM, MPTCP), {"internet"}),
+    ((INET6, STREAM, MPTCP), {"internet"}),
+    ((INET, STREAM, SMC), {"internet"}),
+    ((INET, DGRAM, 0), {"internet"}),
+    ((INET6, DGRAM | CLOEXEC, UDP), {"internet"}),
+    ((INET, DGRAM, 1), {"internet"}),
+    ((INET, RAW, 255), {"internet"}),
+    ((INET, 5, 132), {"internet"}),
+    ((NETLINK, RAW, 0), {"internet"}),
+    ((PACKET, RAW, 3), set()),
+    ((VSOCK, STREAM, 0), set()),
+    ((ALG, 5, 0), set()),
+    ((43, STREAM, 0), set()),
+    ((0, STREAM, 0), set()),
+]
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", KINDS)
+def test_only_the_sockets_of_its_kind_can_be_opened(machine: str, sockets: Sockets) -> None:
+    asked = Filter(machine, sockets=sockets)
+    for arguments, kinds in CASES:
+        expected = "allow" if sockets in kinds else "EPERM"
+        assert asked("socket", *arguments) == expected, arguments
+        high = tuple(argument | 1 << 32 for argument in arguments)  # which the kernel cuts off
+        assert asked("socket", *high) == expected, arguments
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", KINDS)
+@pytest.mark.parametrize("unix", [False, True])
+def test_unix_sockets_are_a_matter_of_their_own(machine: str, sockets: Sockets, unix: bool) -> None:
+    asked = Filter(machine, sockets=sockets, unix=unix)
+    for kind in (STREAM, DGRAM, SEQPACKET, DGRAM | CLOEXEC):
+        assert asked("socket", UNIX, kind, 0) == ("allow" if unix else "EPERM")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", KINDS)
+@pytest.mark.parametrize("unix", [False, True])
+def test_a_pair_that_can_only_talk_to_itself_can_always_be_had(machine: str, sockets: Sockets, unix: bool) -> None:
+    asked = Filter(machine, sockets=sockets, unix=unix)
+    assert {asked("socketpair", UNIX, kind, 0) for kind in (STREAM, SEQPACKET, STREAM | CLOEXEC)} == {"allow"}
+    assert asked("socketpair", UNIX, DGRAM, 0) == ("allow" if unix else "EPERM")
+    assert {asked("socketpair", family, STREAM, 0) for family in (INET, INET6, NETLINK, 30)} == {"EPERM"}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_lease_can_be_taken(machine: str) -> None:
+    asked = Filter(machine)
+    assert asked("fcntl", 3, 1024, 0) == "EPERM"
+    assert {asked("fcntl", 3, command, 0) for command in (0, 1, 2, 3, 4, 1025, 1030, 1033)} == {"allow"}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", KINDS)
+def test_with_named_ports_no_packet_goes_out_ahead_of_connect(machine: str, sockets: Sockets) -> None:
+    asked = Filter(machine, sockets=sockets)
+    expected = "EPERM" if sockets == "tcp" else "allow"
+    assert asked("sendto", 3, 0, 0, FASTOPEN | 0x4000) == expected
+    assert asked("sendmmsg", 3, 0, 1, FASTOPEN) == expected
+    assert asked("sendmsg", 3, 0, FASTOPEN) == expected
+    assert {asked("sendto", 3, 0, FASTOPEN, 0x4000), asked("sendmsg", 3, FASTOPEN, 0x4000)} == {"allow"}
+
+
+# arguments
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_new_process_gets_a_namespace(machine: str) -> None:
+    asked = Filter(machine)
+    spaces = {"ns": 0x20000, "cgroup": 1 << 25, "uts": 1 << 26, "ipc": 1 << 27, "user": 1 << 28, "pid": 1 << 29}
+    spaces |= {"net": 1 << 30}
+    assert {name: asked("clone", flag | 17) for name, flag in spaces.items()} == dict.fromkeys(spaces, "EPERM")
+    fork, thread, vfork = 0x1200011, 0x3D0F00, 0x4111
+    assert {asked("clone", flags) for flags in (fork, thread, vfork)} == {"allow"}
+    assert asked("clone3") == "ENOSYS", "its flags are in memory; the C library then uses `clone`"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_other_process_is_given_limits_or_a_priority(machine: str) -> None:
+    asked = Filter(machine)
+    at = {"prlimit64": 0, "setpriority": 1, "ioprio_set": 1}
+    at |= dict.fromkeys(("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"), 0)
+    for name, index in at.items():
+        own, others = [1, 1, 7], [1, 1, 7]
+        own[index], others[index] = 0, 4321
+        assert (asked(name, *own), asked(name, *others)) == ("allow", "EPERM"), name
+    assert (asked("setpriority", 2, 0, 7), asked("ioprio_set", 3, 0, 7)) == ("EPERM", "EPERM")  # all of the user's
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_limit_that_marks_a_run_stays(machine: str) -> None:
+    asked = Filter(machine)
+    locks, other, somewhere = 10, 7, 0x7F00_1234_0000
+    assert asked("prlimit64", 0, locks, somewhere, 0) == "EPERM"
+    assert {asked("prlimit64", 0, locks, 0, somewhere), asked("prlimit64", 0, other, somewhere, 0)} == {"allow"}
+    assert asked("setrlimit", locks, somewhere) == "EPERM"
+    assert asked("setrlimit", other, somewhere) == "allow"
+
+
+REQUESTS = {
+    "TIOCSTI": 0x5412,
+    "TIOCLINUX": 0x541C,
+}
+ON_FILES = {
+    "FS_IOC_SETFLAGS": 0x40086602,
+    "FS_IOC32_SETFLAGS": 0x40046602,
+    "FS_IOC_FSSETXATTR": 0x401C5820,
+    "FS_IOC_SETVERSION": 0x40087602,
+    "FS_IOC_ENABLE_VERITY": 0x40806685,
+    "BTRFS_IOC_SNAP_CREATE": 0x50009401,
+    "BTRFS_IOC_SUBVOL_CREATE": 0x5000940E,
+    "BTRFS_IOC_SNAP_DESTROY": 0x5000940F,
+}
+HARMLESS = {
+    "TCGETS": 0x5401,
+    "TIOCGWINSZ": 0x5413,
+    "FIONREAD": 0x541B,
+    "FIONBIO": 0x5421,
+    "FS_IOC_GETFLAGS": 0x80086601,
+}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("metadata", [True, False])
+def test_requests_that_type_for_the_user_or_change_files_are_refused(machine: str, metadata: bool) -> None:
+    asked = Filter(machine, metadata=metadata)
+    for name, request in REQUESTS.items():
+        assert asked("ioctl", 0, request) == asked("ioctl", 0, request | 1 << 32) == "EPERM", name
+    for name, request in ON_FILES.items():
+        assert asked("ioctl", 3, request) == ("EPERM" if metadata else "allow"), name
+    for name, request in HARMLESS.items():
+        assert asked("ioctl", 3, request) == "allow", name
+    assert asked("ioctl", 0x5412, 0x5401) == "allow", "it is the second argument that counts"
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_file_cannot_be_truncated_by_opening_it_for_anything_but_writing(machine: str) -> None:
+    """Landlock before ABI 3 watches only what is opened for writing."""
+    asked, free = Filter(machine), Filter(machine, truncation=False)
+    calls = {"openat": 2} | ({"open": 1} if machine == "x86_64" else {})
+    for name, index in calls.items():
+
+        def opened(flags: int, *, name: str = name, index: int = index, asked: Filter = asked) -> str:
+            return asked(name, *[0] * index, flags)
+
+        assert {opened(flags | TRUNC | CREAT) for flags in (WRONLY, RDWR)} == {"allow"}
+        assert {opened(flags) for flags in (RDONLY, WRONLY, RDWR, RDONLY | CREAT)} == {"allow"}
+        assert opened(RDONLY | TRUNC) == opened(RDONLY | TRUNC | 0o2000000) == "EPERM"
+        assert opened(NEITHER | TRUNC) == "EPERM", "the fourth access mode opens for neither, and truncates"
+        assert opened(RDONLY | TRUNC, asked=free) == "allow"
+    assert asked("openat2") == "ENOSYS"
+    assert free("openat2") == "allow"

@@ -1,0 +1,52 @@
+"""The numbers of system calls are those of this system's headers."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
+
+HEADERS = {
+    "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
+    # the table that aarch64 shares with every younger machine
+    "aarch64": ("/usr/include/asm-generic/unistd.h", "/usr/include/aarch64-linux-gnu/asm/unistd_64.h"),
+}
+CALLS = [(machine, name) for machine, numbers in NUMBERS.items() for name in numbers]
+
+
+@cache
+def header(machine: str) -> dict[str, int]:
+    """Empty where there is none. `truncate` and its like are defined by way of another name."""
+    for path in map(Path, HEADERS[machine]):
+        if path.exists():
+            rows = dict(re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)$", path.read_text(), re.MULTILINE))
+            return {name: int(number) for name, number in rows.items() if name != "syscalls"}
+    return {}
+
+
+@pytest.mark.parametrize(("machine", "name"), CALLS, ids=["-".join(call) for call in CALLS])
+def test_a_call_has_the_number_that_the_header_gives_it(machine: str, name: str) -> None:
+    known = header(machine)
+    if not known:
+        pytest.skip(f"no header of the kernel's for {machine} here")
+    if name not in known and NUMBERS[machine][name] > max(known.values()):
+        pytest.skip(f"{name} is younger than the header")
+    assert NUMBERS[machine][name] == known[name]
+
+
+@pytest.mark.parametrize("machine", NUMBERS)
+def test_no_two_calls_share_a_number(machine: str) -> None:
+    assert len(set(NUMBERS[machine].values())) == len(NUMBERS[machine])
+
+
+def test_each_machine_has_a_name_for_filters() -> None:
+    assert ARCHITECTURES.keys() == NUMBERS.keys()
+
+
+def test_calls_since_5_1_have_one_number_everywhere() -> None:
+    first, second = NUMBERS.values()
+    assert {name: n for name, n in first.items() if n >= 424} == {name: n for name, n in second.items() if n >= 424}

@@ -1,0 +1,294 @@
+"""What belongs to a workspace: real repositories, and some that lie about where they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre.sandbox.workspace import Workspace, around, is_below, look
+from tests.support.repositories import repository, submodule, worktree
+
+ROOT = os.geteuid() == 0
+OF_GIT = ("hooks", "config", "config.worktree")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Real, without a link on the way."""
+    return tmp_path.resolve()
+
+
+def found(path: Path, **given: list[str]) -> Workspace:
+    return look(str(path), **given)
+
+
+def paths(below: Path, *names: str) -> set[str]:
+    return {str(below / name) for name in names}
+
+
+def kept(workspace: Workspace) -> set[str]:
+    assert not set(workspace.protected) & set(workspace.missing)
+    return {*workspace.protected, *workspace.missing}
+
+
+def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(place: Path) -> None:
+    assert found(place) == Workspace(
+        roots=(str(place),),
+        missing=tuple(
+            str(place / name)
+            for name in (".claude", ".mcp.json", ".nacre", ".git/hooks", ".git/config", ".git/config.worktree")
+        ),
+    )
+
+
+def test_what_is_there_is_protected_and_the_rest_is_missing(place: Path) -> None:
+    (place / ".claude").mkdir()
+    workspace = found(place)
+    assert str(place / ".claude") in workspace.protected
+    assert str(place / ".mcp.json") in workspace.missing
+
+
+def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(place: Path) -> None:
+    repo = repository(place / "repo")
+    workspace = found(repo)
+    assert set(workspace.roots) == {str(repo), str(repo / ".git")}
+    assert workspace.pinned == (str(repo / ".git"),)
+    assert set(workspace.protected) == paths(repo / ".git", "hooks", "config")
+    assert set(workspace.missing) == paths(repo, ".claude", ".mcp.json", ".nacre", ".git/config.worktree")
+
+
+def test_in_a_subdirectory_the_tree_above_is_out_of_reach_but_its_repository_is_not(place: Path) -> None:
+    repo = repository(place / "repo")
+    (repo / "src").mkdir()
+    workspace = found(repo / "src")
+    assert set(workspace.roots) == {str(repo / "src"), str(repo / ".git")}
+    assert paths(repo / ".git", "hooks", "config") <= set(workspace.protected)
+
+
+def test_of_a_linked_worktree_both_directories_are_writable_and_guarded(place: Path) -> None:
+    repo = repository(place / "repo")
+    tree = worktree(repo, place / "tree")
+    own = repo / ".git" / "worktrees" / "tree"
+    workspace = found(tree)
+    assert set(workspace.roots) == {str(tree), str(repo / ".git"), str(own)}
+    assert set(workspace.pinned) == {str(repo / ".git"), str(own)}
+    assert kept(workspace) >= paths(repo / ".git", *OF_GIT) | paths(own, *OF_GIT, "commondir", "gitdir")
+    assert str(tree / ".git") in workspace.protected, "the pointer itself"
+    assert str(repo) not in workspace.roots
+
+
+def test_of_a_submodule_its_own_repository_is_writable_and_guarded(place: Path) -> None:
+    repo = repository(place / "repo")
+    inner = submodule(repo, repository(place / "other"), "inner")
+    own = repo / ".git" / "modules" / "inner"
+    workspace = found(inner)
+    assert set(workspace.roots) == {str(inner), str(own)}
+    assert kept(workspace) >= paths(own, *OF_GIT) | {str(inner / ".git")}
+
+
+@pytest.mark.req("P-008")
+def test_the_repositories_of_submodules_are_guarded_wherever_their_path_puts_them(place: Path) -> None:
+    repo = repository(place / "repo")
+    other = repository(place / "other")
+    submodule(repo, other, "inner")
+    submodule(repo, other, "libs/deep")
+    modules = repo / ".git" / "modules"
+    assert (modules / "libs" / "deep" / "config").exists()
+    assert kept(found(repo)) >= paths(modules / "inner", *OF_GIT) | paths(modules / "libs" / "deep", *OF_GIT)
+
+
+# pointers that lie
+
+
+def home(place: Path) -> Path:
+    """Somebody's home, with a file in it that looks like a repository's."""
+    made = place / "home"
+    made.mkdir()
+    (made / "HEAD").write_text("ref: refs/heads/main\n")
+    return made
+
+
+def writable(workspace: Workspace, path: Path) -> bool:
+    return any(is_below(str(path.resolve()), os.path.realpath(root)) for root in workspace.roots)
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize(
+    "text",
+    ["gitdir: {home}\n", "gitdir: ../home\n", "gitdir: {home}/worktrees/x", "gitdir: /\n", "gitdir: \n", "", "\0\n"],
+)
+def test_a_git_file_that_points_anywhere_opens_nothing(place: Path, text: str) -> None:
+    target = home(place)
+    tree = place / "tree"
+    tree.mkdir()
+    (tree / ".git").write_text(text.format(home=target))
+    workspace = found(tree)
+    assert not writable(workspace, target)
+    assert {os.path.realpath(root) for root in workspace.roots} == {str(tree)}
+
+
+@pytest.mark.req("P-008")
+def test_a_git_file_that_points_to_another_repository_opens_nothing(place: Path) -> None:
+    """Which does not point back: neither a whole repository nor the worktree of another tree."""
+    repo = repository(place / "repo")
+    worktree(repo, place / "honest")
+    tree = place / "tree"
+    tree.mkdir()
+    for target in (repo / ".git", repo / ".git" / "worktrees" / "honest"):
+        (tree / ".git").write_text(f"gitdir: {target}\n")
+        assert not writable(found(tree), repo / ".git")
+        assert not writable(found(tree), target)
+
+
+@pytest.mark.req("P-008")
+def test_a_made_up_worktree_cannot_name_a_directory_outside_as_its_repository(place: Path) -> None:
+    target = home(place)
+    tree = place / "tree"
+    own = tree / "fake" / "worktrees" / "x"
+    own.mkdir(parents=True)
+    (own / "HEAD").write_text("ref: refs/heads/main\n")
+    (own / "gitdir").write_text(f"{tree}/.git\n")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    for common in (str(target), "../../../../home", "../.."):
+        (own / "commondir").write_text(f"{common}\n")
+        assert not writable(found(tree), target)
+    (tree / "fake" / "worktrees" / "x").rename(place / "moved")
+    (tree / "fake" / "worktrees").rmdir()
+    (tree / "fake").rmdir()
+    (tree / "fake").symlink_to(target)
+    assert not writable(found(tree), target)
+
+
+@pytest.mark.req("P-008")
+def test_a_made_up_submodule_cannot_name_a_directory_outside(place: Path) -> None:
+    tree = place / "tree"
+    target = place / "modules" / "home"
+    for each in (tree, target):
+        each.mkdir(parents=True)
+    (target / "HEAD").write_text("ref: refs/heads/main\n")
+    (tree / ".git").write_text(f"gitdir: {target}\n")
+    assert not writable(found(tree), target)
+    (target / "config").write_text("[core]\n\tworktree = /somewhere/else\n")
+    assert not writable(found(tree), target)
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("kind", ["home", "repository"])
+def test_a_git_that_is_a_link_opens_nothing(place: Path, kind: str) -> None:
+    """A command could leave one in its workspace for the next command."""
+    target = home(place) if kind == "home" else repository(place / "repo") / ".git"
+    tree = place / "tree"
+    tree.mkdir()
+    (tree / ".git").symlink_to(target)
+    workspace = found(tree)
+    assert not writable(workspace, target)
+    assert str(tree / ".git") in workspace.missing, "no mount can hold a link"
+
+
+def test_what_a_link_leads_to_is_protected_with_it(place: Path) -> None:
+    (place / "orders").mkdir()
+    (place / ".claude").symlink_to("orders")
+    (place / ".nacre").symlink_to("/etc")
+    workspace = found(place)
+    assert str(place / "orders") in workspace.protected
+    assert paths(place, ".claude", ".nacre") <= set(workspace.missing)
+    assert "/etc" not in kept(workspace)
+
+
+@pytest.mark.req("P-008")
+def test_a_link_above_opens_nothing_either(place: Path) -> None:
+    target = home(place)
+    tree = place / "outer" / "tree"
+    tree.mkdir(parents=True)
+    (place / "outer" / ".git").symlink_to(target)
+    assert not writable(found(tree), target)
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can give a file away")
+def test_somebody_elses_repository_above_is_none_of_ours(place: Path) -> None:
+    repo = repository(place / "repo")
+    (repo / "src").mkdir()
+    os.chown(repo / ".git", 4321, 4321)
+    workspace = found(repo / "src")
+    assert workspace.roots == (str(repo / "src"),)
+
+
+def test_a_workspace_reached_by_a_link_is_the_real_one(place: Path) -> None:
+    repo = repository(place / "repo")
+    (place / "link").symlink_to(repo)
+    assert found(place / "link") == found(repo)
+
+
+# what the caller names
+
+
+def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None:
+    for name in ("tree", "more", "elsewhere"):
+        (place / name).mkdir()
+    (place / "link").symlink_to(place / "more")
+    (place / "tree" / "keep").write_text("")
+    (place / "tree" / "pointer").symlink_to("keep")
+    workspace = found(
+        place / "tree",
+        writable=[str(place / "link")],
+        protected=[f"{place}/{name}" for name in ("tree/keep", "link/later", "elsewhere/x", "tree/pointer/")],
+    )
+    assert workspace.roots == (str(place / "tree"), str(place / "more"))
+    assert paths(place / "tree", "keep") <= set(workspace.protected)
+    assert str(place / "tree" / "pointer") in workspace.missing
+    assert str(place / "more" / "later") in workspace.missing
+    assert not any("elsewhere" in path for path in kept(workspace)), "nobody can write there anyway"
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "below"),
+    [
+        ("/a/b", "/a", True),
+        ("/a", "/a", True),
+        ("/ab", "/a", False),
+        ("/a", "/a/b", False),
+        ("/a", "/", True),
+        ("/", "/", True),
+        ("/a/b", "/a/", True),
+    ],
+)
+def test_below_is_a_matter_of_whole_names(path: str, root: str, below: bool) -> None:
+    assert is_below(path, root) is below
+
+
+# what is around the hidden
+
+
+def test_around_what_is_hidden_is_everything_else_on_the_way_to_it(place: Path) -> None:
+    for name in ("a/hidden/in", "a/beside", "b"):
+        (place / name).mkdir(parents=True)
+    (place / "a" / "file").write_text("")
+    (place / "a" / "link").symlink_to("hidden")
+    (place / "c").symlink_to("a")
+    hidden = str(place / "a" / "hidden")
+    everything = set(around([hidden]))
+    assert paths(place, "a/beside", "a/file", "b") <= everything
+    assert not any(is_below(hidden, path) or is_below(path, hidden) for path in everything)
+    assert not any(os.path.islink(path) for path in everything), "a grant would be for what it leads to"
+    top = {entry.path for entry in os.scandir("/") if not entry.is_symlink()}
+    assert top - everything == {"/" + place.parts[1]}
+
+
+def test_around_two_where_one_is_inside_the_other_neither_shows(place: Path) -> None:
+    for name in ("a/hidden/in", "a/beside"):
+        (place / name).mkdir(parents=True)
+    outer = str(place / "a" / "hidden")
+    everything = set(around([outer, f"{outer}/in"]))
+    assert str(place / "a" / "beside") in everything
+    assert not any(is_below(path, outer) or is_below(outer, path) for path in everything)
+
+
+def test_around_what_does_not_exist_is_everything_on_the_way(place: Path) -> None:
+    (place / "a").mkdir()
+    assert str(place / "a") in around([str(place / "no" / "such")])
+
+
+def test_around_everything_is_nothing() -> None:
+    assert around(["/"]) == ()

@@ -1,0 +1,272 @@
+"""What no kernel guards: remembered, compared, put back, and said. Whatever stands in the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nacre import guard as guards
+from nacre.guard import Guard
+
+pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
+
+State = dict[str, tuple[str, int, bytes]]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Real, without a link on the way."""
+    made = tmp_path.resolve() / "place"
+    made.mkdir()
+    return made
+
+
+def state(place: Path) -> State:
+    """All that is below: its kind, its mode, what it holds."""
+    found: State = {}
+    for path in sorted(place.rglob("*")):
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            entry = ("link", 0, os.fsencode(os.readlink(path)))
+        elif stat.S_ISDIR(mode):
+            entry = ("directory", stat.S_IMODE(mode), b"")
+        else:
+            entry = ("file", stat.S_IMODE(mode), path.read_bytes() if stat.S_ISREG(mode) else b"")
+        found[os.fsdecode(os.fsencode(path.relative_to(place)))] = entry
+    return found
+
+
+def furnish(place: Path) -> None:
+    (place / "hooks" / "deep" / "deeper").mkdir(parents=True)
+    (place / "hooks" / "run").write_text("#!/bin/sh\n")
+    (place / "hooks" / "run").chmod(0o751)
+    (place / "hooks" / "deep" / "deeper" / "leaf").write_bytes(bytes(range(256)))
+    (place / "hooks" / "deep" / "link").symlink_to("/no/such/place")
+    (place / "hooks" / "deep").chmod(0o710)
+    Path(os.fsdecode(os.fsencode(place) + b"/hooks/caf\xe9")).write_text("not UTF-8")
+
+
+def replace_by_copy(path: Path) -> None:
+    """The same name and size, another file."""
+    other = path.with_name("other")
+    other.write_text("x" * path.stat().st_size)
+    other.rename(path)
+
+
+def turn_link(place: Path) -> None:
+    (place / "hooks" / "deep" / "link").unlink()
+    (place / "hooks" / "deep" / "link").symlink_to("/")
+
+
+def become_a_file(place: Path) -> None:
+    shutil.rmtree(place / "hooks")
+    (place / "hooks").write_text("evil")
+
+
+def become_a_link(place: Path) -> None:
+    (place / "hooks").rename(place.parent / "moved")
+    (place / "hooks").symlink_to(place.parent / "moved")
+
+
+def swap_file_for_directory(place: Path) -> None:
+    (place / "hooks" / "run").unlink()
+    (place / "hooks" / "run").mkdir()
+
+
+DEEDS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "written": ("changed", lambda place: (place / "hooks" / "run").write_text("evil")),
+    "made-inside": ("changed", lambda place: (place / "hooks" / "new").write_text("evil")),
+    "made-deep-inside": ("changed", lambda place: (place / "hooks" / "deep" / "deeper" / "new").mkdir()),
+    "removed-inside": ("changed", lambda place: (place / "hooks" / "run").unlink()),
+    "replaced-inside": ("changed", lambda place: replace_by_copy(place / "hooks" / "run")),
+    "made-runnable": ("changed", lambda place: (place / "hooks" / "deep" / "deeper" / "leaf").chmod(0o755)),
+    "opened-up": ("changed", lambda place: (place / "hooks" / "deep").chmod(0o777)),
+    "link-turned": ("changed", turn_link),
+    "gone": ("removed", lambda place: shutil.rmtree(place / "hooks")),
+    "moved": ("removed", lambda place: (place / "hooks").rename(place.parent / "moved")),
+    "now-a-file": ("changed", become_a_file),
+    "now-a-link": ("changed", become_a_link),
+    "a-file-swapped-for-a-directory": ("changed", swap_file_for_directory),
+    "a-fifo-inside": ("changed", lambda place: os.mkfifo(place / "hooks" / "fifo")),
+}
+
+
+@pytest.mark.parametrize(("deed", "do"), DEEDS.values(), ids=DEEDS)
+def test_whatever_is_done_to_a_directory_is_undone_and_said(
+    place: Path, deed: str, do: Callable[[Path], object]
+) -> None:
+    furnish(place)
+    before = state(place)
+    guard = Guard([f"{place}/hooks"])
+    do(place)
+    assert state(place) != before
+    assert guard.restore() == [f"{place}/hooks is protected: it was {deed}, and has been put back."]
+    assert state(place) == before
+
+
+def test_what_is_as_it_was_is_not_mentioned(place: Path) -> None:
+    furnish(place)
+    guard = Guard([f"{place}/hooks", f"{place}/none"])
+    (place / "beside").write_text("fine")
+    assert guard.restore() == []
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link", "fifo"])
+def test_what_was_not_there_is_removed(place: Path, kind: str) -> None:
+    guard = Guard([f"{place}/.claude"])
+    made = place / ".claude"
+    if kind == "file":
+        made.write_text("orders")
+    elif kind == "directory":
+        (made / "a" / "b").mkdir(parents=True)
+        (made / "a" / "b").chmod(0)
+        (made / "a").chmod(0)
+    elif kind == "link":
+        (place.parent / "target").mkdir()
+        made.symlink_to(place.parent / "target")
+    else:
+        os.mkfifo(made)
+    assert guard.restore() == [f"{made} is protected: it was made, and has been removed."]
+    assert os.listdir(place) == []
+    assert (place.parent / "target").exists() == (kind == "link"), "what a link leads to is left alone"
+
+
+def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
+    (place / "config").write_text("[core]\n")
+    (place / "config").chmod(0o640)
+    guard = Guard([f"{place}/config"])
+    (place / "config").unlink()
+    (place / "config").write_text("[core]\n")
+    (place / "config").chmod(0o666)
+    assert guard.restore() == [f"{place}/config is protected: it was changed, and has been put back."]
+    assert state(place) == {"config": ("file", 0o640, b"[core]\n")}
+
+
+def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
+    """Not even where the command has put one in the way of what is put back."""
+    furnish(place)
+    victim = place.parent / "victim"
+    victim.mkdir()
+    (victim / "run").write_text("precious")
+    guard = Guard([f"{place}/hooks"])
+    shutil.rmtree(place / "hooks")
+    (place / "hooks").symlink_to(victim)
+    assert len(guard.restore()) == 1
+    assert state(victim) == {"run": ("file", 0o644 & (victim / "run").stat().st_mode, b"precious")}
+    assert not (place / "hooks").is_symlink()
+
+
+def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None:
+    """`.git` as a link to a directory with hooks is as good as hooks."""
+    guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"])
+    (place / "evil" / "hooks").mkdir(parents=True)
+    (place / ".git").symlink_to("evil")
+    assert guard.restore() == [
+        f"{place}/.git/hooks is protected: a link was put at {place}/.git, and has been removed."
+    ]
+    assert not os.path.lexists(place / ".git")
+    assert (place / "evil" / "hooks").is_dir(), "what it led to is left alone"
+
+
+def test_a_directory_swapped_for_a_link_is_not_followed(place: Path) -> None:
+    (place / ".git" / "hooks").mkdir(parents=True)
+    guard = Guard([f"{place}/.git/hooks"])
+    (place / ".git").rename(place / "away")
+    (place / "evil" / "hooks").mkdir(parents=True)
+    (place / ".git").symlink_to("evil")
+    (said,) = guard.restore()
+    assert said.startswith(f"{place}/.git/hooks is protected, was removed, and could not be put back: ")
+    assert os.listdir(place / "evil" / "hooks") == []
+    assert not os.path.lexists(place / ".git"), "the false one does not stay"
+
+
+def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "_MOST", 1000)
+    (place / "small").write_bytes(b"s" * 600)
+    (place / "large").write_bytes(b"l" * 600)
+    guard = Guard([f"{place}/small", f"{place}/large"])
+    (place / "small").write_bytes(b"changed")
+    (place / "large").write_bytes(b"changed")
+    assert guard.restore() == [
+        f"{place}/small is protected: it was changed, and has been put back.",
+        f"{place}/large is protected, was changed, and could not be put back: it was too large to be remembered.",
+    ]
+    assert state(place)["large"][2] == b"changed"
+    assert state(place)["small"][2] == b"s" * 600
+
+
+def test_a_parent_that_is_gone_is_said(place: Path) -> None:
+    (place / "a").mkdir()
+    (place / "a" / "kept").write_text("x")
+    guard = Guard([f"{place}/a/kept"])
+    shutil.rmtree(place / "a")
+    assert guard.restore() == [
+        f"{place}/a/kept is protected, was removed, and could not be put back: No such file or directory."
+    ]
+
+
+def test_nothing_is_left_beside_what_was_put_back(place: Path) -> None:
+    furnish(place)
+    before = set(os.listdir(os.fsencode(place)))
+    guard = Guard([f"{place}/hooks"])
+    (place / "hooks" / "run").write_text("evil")
+    guard.restore()
+    assert set(os.listdir(os.fsencode(place))) == before
+
+
+def test_a_tree_nested_deeper_than_a_path_is_removed(place: Path) -> None:
+    guard = Guard([f"{place}/.claude"])
+    fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    for name in (".claude", *["d" * 200] * 60):
+        os.mkdir(name, dir_fd=fd)
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    assert guard.restore() == [f"{place}/.claude is protected: it was made, and has been removed."]
+    assert os.listdir(place) == []
+
+
+def test_a_tree_nested_deeper_than_a_stack_is_removed_and_said(place: Path) -> None:
+    guard = Guard([f"{place}/.claude"])
+    fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    for name in (".claude", *["d"] * 1500):
+        os.mkdir(name, dir_fd=fd)
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    assert guard.restore() == [f"{place}/.claude is protected: it was made, and has been removed."]
+    assert os.listdir(place) == []
+
+
+def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: Path) -> None:
+    furnish(place)
+    before = state(place)
+    guard = Guard([f"{place}/hooks"])
+    (place / "hooks" / "run").write_text("evil")
+    (place / "hooks").chmod(0)
+    assert guard.restore() == [f"{place}/hooks is protected: it was changed, and has been put back."]
+    assert state(place) == before
+
+
+def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
+    (place / "hooks" / "closed").mkdir(parents=True)
+    (place / "hooks" / "file").write_text("x")
+    for closed in (place / "hooks" / "closed", place / "hooks" / "file"):
+        closed.chmod(0)
+    guard = Guard([f"{place}/hooks"])
+    (place / "hooks" / "new").write_text("evil")
+    (said,) = guard.restore()
+    (place / "hooks" / "closed").chmod(0o700)
+    assert said.startswith(f"{place}/hooks is protected")
+    assert {"closed", "file"} <= set(os.listdir(place / "hooks"))
+
+
+def test_without_paths_it_has_nothing_to_do() -> None:
+    assert Guard([]).restore() == []
