@@ -47,11 +47,17 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
     hidden = tuple(os.path.realpath(_placed(path, cwd, "hidden")) for path in ctx.hidden)
     workspace = None
     if access == "workspace":
-        workspace = look(
-            cwd,
-            writable=[_writable(path, cwd) for path in ctx.writable],
-            protected=[_placed(path, cwd, "protected") for path in ctx.protected],
-        )
+        writable = [_writable(path, cwd) for path in ctx.writable]
+        protected = [_placed(path, cwd, "protected") for path in ctx.protected]
+        try:
+            workspace = look(cwd, writable=writable, protected=protected)
+        except OSError as error:  # a link became something else while it was followed
+            raise InvalidRequest(
+                "bad_workspace",
+                f"The workspace cannot be made out: {error}.",
+                field="working_dir",
+                hint="Something changes it just now: end that, and try again.",
+            ) from error
         if "/" in workspace.roots:
             raise InvalidRequest(
                 "bad_workspace",

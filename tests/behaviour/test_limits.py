@@ -97,6 +97,15 @@ async def test_a_memory_hog_is_ended_and_named(access: Access, tmp_path: Path) -
     await works_again(access, tmp_path)
 
 
+@pytest.mark.req("P-008")
+@pytest.mark.skipif(not probe().mounts, reason="needs shared memory of its own, which takes root")
+async def test_shared_memory_is_not_larger_than_the_memory_that_is_allowed(tmp_path: Path) -> None:
+    command = "head -c 200M /dev/zero > /dev/shm/hog; stat -c %s /dev/shm/hog"
+    result = await run(command, "workspace", tmp_path, Limits(memory=64 * MIB))
+    assert result.stdout == f"{64 * MIB}\n"
+    assert not os.path.exists("/dev/shm/hog")
+
+
 async def test_memory_that_many_hold_together_is_counted_together(tmp_path: Path) -> None:
     """Four times 100 MB, none of which is over the limit."""
     hold = 'import signal; held = bytearray(b"x" * (100 << 20)); print("held", flush=True); signal.pause()'

@@ -452,6 +452,7 @@ async def test_what_is_hidden_cannot_be_read_by_any_path(place: Path, access: st
         for name in ("secrets/key", "token")
     ]
     ways += ["../secrets/key", "../token", "link/key", "token-link", "/proc/self/cwd/../token"]
+    ways += [f"/proc/{pid}/root{place.parent}/token" for pid in ("1", "$PPID", "$$")]
     ways += ["../beside/key", "../above/token", "../above/secrets/key"]
     reads = "\n".join(
         f"cat {way}; {PYTHON} -c 'print(open(\"{way}\").read())'; cp {way} $TMPDIR/c && cat $TMPDIR/c" for way in ways

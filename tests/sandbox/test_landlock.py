@@ -53,8 +53,27 @@ def test_this_kernel_takes_the_rulesets_of_every_abi_that_it_has() -> None:
 
 @pytest.mark.linux
 @pytest.mark.req("P-008")
+def test_nothing_is_granted_by_way_of_a_link(tmp_path: Path) -> None:
+    """One could be swapped for a directory between the look and the grant."""
+    here()
+    place = tmp_path.resolve()
+    (place / "real" / "inner").mkdir(parents=True)
+    (place / "link").symlink_to("real")
+    ruleset = landlock.create(landlock.WRITING, 0, 0)
+    try:
+        landlock.allow_below(ruleset, os.fsencode(place / "real" / "inner"), landlock.WRITING)
+        for name in ("link", "link/inner", "none"):
+            with pytest.raises(FileNotFoundError):
+                landlock.allow_below(ruleset, os.fsencode(place / name), landlock.WRITING)
+    finally:
+        os.close(ruleset)
+
+
+@pytest.mark.linux
+@pytest.mark.req("P-008")
 def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
     abi = min(here(), landlock.NEWEST)
+    tmp_path = tmp_path.resolve()
     (tmp_path / "open").mkdir()
     outcome: dict[str, str] = {}
 

@@ -100,7 +100,7 @@ def _restrict(wanted: Confinement, scratch: bytes) -> None:
             except FileNotFoundError:
                 pass  # nothing to grant; whatever is made there later is not writable
         if scratch:
-            landlock.allow_below(ruleset, scratch, landlock.EVERYTHING & files)
+            landlock.allow_below(ruleset, os.path.realpath(scratch), landlock.EVERYTHING & files)
         for port in wanted.ports:
             landlock.allow_port(ruleset, port, landlock.CONNECT_TCP & network)
         landlock.restrict_thread(ruleset)
@@ -130,7 +130,9 @@ def _mount(wanted: Confinement, scratch: bytes) -> None:
         elif kind == HIDE and os.path.exists(path):
             mount(b"/dev/null", path, b"", _MS_BIND)
         elif kind == MEMORY and os.path.isdir(path):
-            mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777")
+            # what is in it belongs to no process, so that nobody else counts it
+            size = b"".join(b",size=%d" % most for name, most in wanted.watched if name == b"memory")
+            mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777" + size)
 
 
 def own_mounts() -> None:

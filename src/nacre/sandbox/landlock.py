@@ -5,6 +5,7 @@ Everything here binds the calling thread, and what it starts, for ever.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
@@ -62,9 +63,12 @@ def create(files: int, network: int, scopes: int) -> int:
 
 
 def allow_below(ruleset: int, path: bytes, rights: int) -> None:
-    """Grant rights on a file, or on everything below a directory."""
+    """Grant rights on a file, or on everything below a directory. FileNotFoundError: not there under this name; a link
+    is not followed, wherever on the way it is, since it may have been put there after somebody looked."""
     fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
+        if os.readlink(b"/proc/self/fd/%d" % fd) != path:
+            raise FileNotFoundError(errno.ENOENT, "a link is on the way", path)
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             rights &= ON_FILES
         call(_ADD, ruleset, _ADDS_RULE_FOR_PATH, struct.pack("=Qi", rights, fd), 0)
