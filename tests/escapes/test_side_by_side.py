@@ -16,7 +16,7 @@ from tests.support.unchecked import UNCHECKED
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
 PROGRAM = """
-    import asyncio, json, os, sys, tempfile
+    import asyncio, contextlib, json, os, sys, tempfile
     from nacre import Bash, ToolContext
     from tests.support.census import cost, status
     from tests.support.waiting import until, until_steady
@@ -32,8 +32,12 @@ PROGRAM = """
     }
 
     def powers(pid):
-        tasks = [f"{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
-        return [[status(task)[field] for field in FIELDS] for task in (pid, *tasks)]
+        found = []
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a throw-away one, gone meanwhile
+                seen = status(f"{pid}/task/{tid}")
+                found.append([seen[field] for field in FIELDS])
+        return found
 
     def state():
         here = os.getpid()
