@@ -169,14 +169,20 @@ COMMANDS = frozenset(
 
 _GIT_SETTINGS = {
     "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
     "log.showSignature": "false",
     "gpg.program": "false",
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
 }
 GIT_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # no protocol has this name: a missing object is fetched by no program
+    "GIT_NO_LAZY_FETCH": "1",  # nor asked for at all, where git knows it (2.39.4)
+    "GIT_PAGER": "cat",
+    "GIT_CONFIG_PARAMETERS": "",  # would win over the numbered ones
     "GIT_CONFIG_COUNT": str(len(_GIT_SETTINGS)),
     **{f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_GIT_SETTINGS)},
     **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT_SETTINGS.values())},
 }
-"""What a plain git command is run with: a repository's own configuration may name programs for these."""
+"""What a plain git command is run with: a repository's own configuration may name programs for all of these. Git reads
+the numbered settings since 2.31."""
