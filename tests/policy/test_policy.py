@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nacre import Decision, Policy, check
@@ -84,6 +86,26 @@ def test_decisions_may_be_words() -> None:
     assert verdict("git push -f", policy=Policy(decisions={"git-push-force": "allow"})).allowed  # type: ignore[dict-item]
     with pytest.raises(InvalidPolicy, match="'never'"):
         Policy(decisions={"git-push-force": "never"})  # type: ignore[dict-item]
+
+
+def test_every_decision_of_a_policy_may_be_a_word() -> None:
+    assert Policy(otherwise="refuse").otherwise is Decision.REFUSE  # type: ignore[arg-type]
+    with pytest.raises(InvalidPolicy, match="'bogus'"):
+        Policy(otherwise="bogus")  # type: ignore[arg-type]
+    own = rule("x", "ask", prefix="npm publish", hits=("npm publish",))  # type: ignore[arg-type]
+    assert verdict("npm publish", policy=Policy(own=(own,))).decision is Decision.ASK
+    own = replace(own, decision="refuse")  # type: ignore[arg-type]
+    assert verdict("npm publish", policy=Policy(own=(own,))).decision is Decision.REFUSE
+    with pytest.raises(InvalidPolicy, match="'bogus'"):
+        Policy(own=(replace(own, decision="bogus"),))  # type: ignore[arg-type]
+    with pytest.raises(InvalidPolicy, match="'bogus'"):
+        rule("x", "bogus", prefix="x", hits=("x",))  # type: ignore[arg-type]
+
+
+def test_the_plain_commands_are_a_set_of_names() -> None:
+    assert check("ls", policy=Policy(otherwise=Decision.ASK, plain=frozenset(["ls"]))).allowed
+    with pytest.raises(InvalidPolicy, match="set of names"):
+        Policy(plain="false")  # type: ignore[arg-type]
 
 
 def test_a_rule_that_does_not_exist_is_a_mistake_with_a_suggestion() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from nacre.errors import InvalidPolicy
 from nacre.policy.check import LONGEST
+from nacre.policy.policy import decision_of
 from nacre.policy.rule import Around, Finds, Hit, Rule
 from nacre.shell import Command, read
 from nacre.shell.text import shown
@@ -38,7 +39,7 @@ def rule(
     first = (first[0].rsplit("/", 1)[-1], *first[1:]) if first else ()
     made = Rule(
         id=id,
-        decision=decision,
+        decision=decision_of(decision),
         reason=reason,
         instead=instead,
         commands=first[:1],

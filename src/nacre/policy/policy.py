@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from nacre.errors import InvalidPolicy
-from nacre.frozen import field, frozen
+from nacre.frozen import field, frozen, replace
 from nacre.policy.rule import Rule
 from nacre.policy.rules import LISTED
 from nacre.verdict import Decision
@@ -35,16 +35,26 @@ class Policy:
     """Commands that may count as plain; None stands for the list that comes with nacre."""
 
     def __post_init__(self) -> None:
-        """Names that no rule has are a mistake, and decisions may be given as words."""
+        """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
         known = {module.replace("_", "-") for module in LISTED} | {rule.id for rule in self.own}
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
             if name != "*" and name not in known:
                 raise InvalidPolicy(f"There is no rule {name!r}.{_nearest(name, known)}")
-        try:
-            decisions = {name: Decision(decision) for name, decision in self.decisions.items()}
-        except ValueError as error:
-            raise InvalidPolicy(f"{error}: a decision is 'allow', 'ask' or 'refuse'.") from error
+        if isinstance(self.plain, str):
+            raise InvalidPolicy(f"plain={self.plain!r} is one text. Give a set of names: plain={{'ls', 'cat'}}")
+        decisions = {name: decision_of(decision) for name, decision in self.decisions.items()}
+        own = tuple(replace(rule, decision=decision_of(rule.decision)) for rule in self.own)
         object.__setattr__(self, "decisions", decisions)
+        object.__setattr__(self, "own", own)
+        object.__setattr__(self, "otherwise", decision_of(self.otherwise))
+
+
+def decision_of(word: str) -> Decision:
+    """The decision that a word is."""
+    try:
+        return Decision(word)
+    except ValueError as error:
+        raise InvalidPolicy(f"{error}: a decision is 'allow', 'ask' or 'refuse'.") from error
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
