@@ -16,6 +16,8 @@ from nacre.verdict import Decision, Finding, Verdict
 LONGEST = 300
 """Characters of a message; `LONGEST_WORDS`: of the command that it shows."""
 LONGEST_WORDS = 90
+_REPOSITORY_VARIABLE = re.compile("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
+_REPOSITORY_OPTION = re.compile(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
 _AROUND_WORDS = len("`` . Instead: ")
 
 
@@ -45,7 +47,7 @@ def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
     for rule in _about_text(script, policy):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
             start, end, said = found
-            if _exempted(rule, said, None, policy):
+            if _exempted(rule, said, None, script, policy):
                 continue
             if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
                 findings.append(finding)
@@ -63,7 +65,7 @@ def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding
             rules = _more(rules, command, policy)
         for rule in rules:
             met = None if rule.finds is None else rule.finds(command, around)
-            if met is None or _exempted(rule, met, command, policy):
+            if met is None or _exempted(rule, met, command, script, policy):
                 continue
             # by its words too: one place in a loop is several commands, and not all of them may be exempted
             words = met.words or _words(command)
@@ -134,7 +136,7 @@ def _words(command: Command) -> str:
     return " ".join((command.words, *opened)).strip()
 
 
-def _exempted(rule: Rule, hit: Hit, command: Command | None, policy: Policy) -> bool:
+def _exempted(rule: Rule, hit: Hit, command: Command | None, script: Script, policy: Policy) -> bool:
     """Whether all the places that a hit is about are exempted."""
     places = [exemption.path for exemption in policy.exemptions if exemption.rule == rule.id]
     if not places or rule.floor or hit.floor:
@@ -143,8 +145,20 @@ def _exempted(rule: Rule, hit: Hit, command: Command | None, policy: Policy) -> 
         return True
     if command is None:
         return False
-    paths = hit.paths or (getattr(command.memo.get("git"), "cwd", command.cwd),)
+    git = command.memo.get("git")
+    if git is not None and not hit.paths and _elsewhere(command, script):
+        return False
+    paths = hit.paths or (getattr(git, "cwd", command.cwd),)
     return all(plain(path) and any(re.fullmatch(_regex(place), path) for place in places) for path in paths)
+
+
+def _elsewhere(command: Command, script: Script) -> bool:
+    """git may be about another repository than that of the directory in which it runs."""
+    return (
+        script.foreign
+        or _REPOSITORY_VARIABLE.search(script.text) is not None
+        or any(_REPOSITORY_OPTION.match(word) for word in command.args)
+    )
 
 
 def _regex(path: str) -> str:

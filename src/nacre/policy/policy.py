@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from posixpath import normpath
 
 from nacre.errors import InvalidPolicy
 from nacre.frozen import field, frozen, replace
@@ -16,8 +17,17 @@ class Exemption:
     """One rule does not apply to one place: `Exemption("write-etc", "/etc/hosts")`."""
 
     rule: str
+    """One rule's: to switch all of them off is `Policy(decisions={"*": Decision.ALLOW})`."""
     path: str = "**"
     """An absolute path; `*` stands for anything but `/`, `**` for anything. The default is everywhere."""
+
+    def __post_init__(self) -> None:
+        if self.rule == "*":
+            raise InvalidPolicy("An exemption is for one rule. For all of them: Policy(decisions={'*': 'allow'}).")
+        if not self.path.startswith(("/", "**")) or normpath(self.path) != self.path:
+            raise InvalidPolicy(
+                f"The path of an exemption is absolute, without `..` or a slash at its end: {self.path!r}."
+            )
 
 
 @frozen(kw_only=True)
@@ -38,7 +48,7 @@ class Policy:
         """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
         known = {module.replace("_", "-") for module in LISTED} | {rule.id for rule in self.own}
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
-            if name != "*" and name not in known:
+            if name not in known and name != "*":
                 raise InvalidPolicy(f"There is no rule {name!r}.{_nearest(name, known)}")
         if isinstance(self.plain, str):
             raise InvalidPolicy(f"plain={self.plain!r} is one text. Give a set of names: plain={{'ls', 'cat'}}")
