@@ -9,6 +9,10 @@ from nacre.frozen import frozen
 NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
 
+NOT_PLAIN_ID = "not-plain"
+"""Stands where the id of a rule would."""
+
+
 class Decision(StrEnum):
     """The strictest of several wins."""
 
@@ -69,7 +73,7 @@ class Verdict:
 
     @property
     def rule(self) -> str:
-        return self.findings[0].rule if self.findings else "not-plain" if not self.allowed else ""
+        return self.findings[0].rule if self.findings else NOT_PLAIN_ID if not self.allowed else ""
 
     @property
     def span(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 
 from nacre.policy.policy import DEFAULT, Policy
-from nacre.policy.rule import BOMBS, CODE, DEVICES, EVERY, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
+from nacre.policy.rule import BOMBS, CODE, DEVICES, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
 from nacre.policy.rules import every_rule, rules_for, rules_for_texts
 from nacre.shell import Command, Script
 from nacre.shell.text import could_be, has_glob, plain, shown
@@ -56,11 +56,10 @@ def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
 
 def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding]:
     findings, seen = [], set()
-    everywhere = rules_for(EVERY)
     for command in script.commands:
         if command.calls:
             continue
-        rules = rules_for(command.name) + everywhere
+        rules = rules_for(command.name)
         if command.redirects or command.script is not None or policy.own or not command.name.isascii():
             rules = _more(rules, command, policy)
         for rule in rules:
@@ -103,7 +102,7 @@ def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Ru
         known = {rule.id for rule in rules}  # to compare rules would be to compare all their examples
         rules += tuple([rule for rule in rules_for(WRITES) if rule.id not in known])
     if policy.own:
-        rules += tuple(each for each in policy.own if each.commands in ((), (EVERY,)) or command.name in each.commands)
+        rules += tuple(each for each in policy.own if not each.commands or command.runs(*each.commands))
     return rules
 
 

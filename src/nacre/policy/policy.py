@@ -9,7 +9,7 @@ from nacre.errors import InvalidPolicy
 from nacre.frozen import field, frozen, replace
 from nacre.policy.rule import Rule
 from nacre.policy.rules import LISTED
-from nacre.verdict import Decision
+from nacre.verdict import NOT_PLAIN_ID, Decision
 
 
 @frozen
@@ -46,7 +46,11 @@ class Policy:
 
     def __post_init__(self) -> None:
         """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
-        known = {module.replace("_", "-") for module in LISTED} | {rule.id for rule in self.own}
+        known = {module.replace("_", "-") for module in LISTED}
+        for rule in self.own:
+            if rule.id in known or rule.id in ("", "*", NOT_PLAIN_ID):
+                raise InvalidPolicy(f"There is a rule {rule.id!r} already. Give yours another id.")
+            known.add(rule.id)
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
             if name not in known and name != "*":
                 raise InvalidPolicy(f"There is no rule {name!r}.{_nearest(name, known)}")
