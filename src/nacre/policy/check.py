@@ -85,7 +85,7 @@ def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
         keys.add(ODD)
     if script.closed:
         keys.add(UNREAD)
-    if script.bombs or script.broken:
+    if script.bombs or script.broken or script.doubtful:
         keys.add(BOMBS)
     if DEVICES in script.text:
         keys.add(DEVICES)
