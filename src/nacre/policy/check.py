@@ -21,12 +21,12 @@ _REPOSITORY_OPTION = re.compile(r"--git-dir|--work-tree|core\.worktree", re.IGNO
 _AROUND_WORDS = len("`` . Instead: ")
 
 
-def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
-    """`asked`: whether somebody wants to know if it is plain."""
+def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
+    """`ask_plain`: somebody wants to know whether it is plain."""
     findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
     if len(findings) > 1:
         findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
-    harmless = asked and not findings and _is_plain(script, policy)
+    harmless = ask_plain and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
 
