@@ -162,6 +162,8 @@ def test_what_can_do_more_than_read_is_not_plain(text: str) -> None:
         "base64 -w0 x",
         "file -b x",
         "wc -l *",
+        "[ -f x ] && cat x",
+        "test -d src",
     ],
 )
 def test_reading_by_the_other_commands_is_plain(text: str) -> None:
@@ -191,6 +193,9 @@ def test_reading_by_the_other_commands_is_plain(text: str) -> None:
         "file -C",
         "file -z x",
         "test *",
+        "[ -f * ]",
+        "[ -v 'a[$(touch x)]' ]",
+        "[ [-]v x ]",
         "date *",
         "tree *",
     ],

@@ -51,7 +51,7 @@ def _node(node: Node, names: frozenset[str]) -> bool:
     if not isinstance(node, Simple) or node.assignments:
         return False
     name = node.name
-    if name is None or name not in names or _GLOB.search(name):
+    if name is None or name not in names or (name != "[" and _GLOB.search(name)):
         return False
     guard = _GUARDS.get(name)
     argv = _argv(node, globs=guard is None)
@@ -73,6 +73,8 @@ def _argv(node: Simple, *, globs: bool) -> list[str] | None:
 def _known(word: Word, *, globs: bool = False) -> str | None:
     if word.fixed is not None:
         return word.fixed
+    if word.bare() == "[":
+        return "["
     out = []
     for part in word.parts:
         if not isinstance(part, Literal):
