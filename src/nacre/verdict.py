@@ -61,7 +61,8 @@ class Verdict:
     unknown: tuple[str, ...] = ()
     """What only running it would tell."""
     plain: bool = False
-    """Provably harmless: every word known, only commands of the policy's list in harmless uses."""
+    """Provably harmless: every word known, only commands of the policy's list in harmless uses; git with
+    `nacre.policy.plain.GIT_ENVIRONMENT`."""
 
     @property
     def allowed(self) -> bool:
