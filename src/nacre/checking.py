@@ -38,17 +38,18 @@ def examine(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
     policy: Policy = DEFAULT,
-    plain: bool = True,
+    ask_plain: bool = True,
     inherited: Mapping[str, str] | None = None,
 ) -> tuple[Script, Verdict]:
-    """The same, with what the command would run. Without `plain` it is not asked whether it is; values of the
-    `inherited` environment are known words."""
+    """The same, with what the command would run. Without `ask_plain` nobody wants to know whether it is plain; values
+    of the `inherited` environment are known words."""
     _validate(command, env, stdin)
     place = _directory(cwd)
     home = (env and env.get("HOME")) or os.environ.get("HOME") or "/root"
     try:
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
-        return script, judge(script, Around(place, home, mounts=mounts, runtimes=runtimes()), policy, asked=plain)
+        around = Around(place, home, mounts=mounts, runtimes=runtimes())
+        return script, judge(script, around, policy, ask_plain=ask_plain)
     except OSError as error:  # a rule's file is loaded when it is first needed
         raise CheckUnavailable(f"the command could not be checked: {error}") from error
 

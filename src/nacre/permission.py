@@ -26,7 +26,7 @@ async def permission(
     strict = policy.otherwise is not Decision.ALLOW
     try:
         _, verdict = examine(
-            request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, plain=strict, inherited=plan.env
+            request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, ask_plain=strict, inherited=plan.env
         )
     except CheckUnavailable as error:
         return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")

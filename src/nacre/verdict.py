@@ -9,6 +9,10 @@ from nacre.frozen import frozen
 NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
 
+NOT_PLAIN_ID = "not-plain"
+"""Stands where the id of a rule would."""
+
+
 class Decision(StrEnum):
     """The strictest of several wins."""
 
@@ -57,7 +61,8 @@ class Verdict:
     unknown: tuple[str, ...] = ()
     """What only running it would tell."""
     plain: bool = False
-    """Provably harmless: every word known, only commands of the policy's list in harmless uses."""
+    """Provably harmless: every word known, only commands of the policy's list in harmless uses; git with
+    `nacre.policy.plain.GIT_ENVIRONMENT`."""
 
     @property
     def allowed(self) -> bool:
@@ -69,7 +74,7 @@ class Verdict:
 
     @property
     def rule(self) -> str:
-        return self.findings[0].rule if self.findings else "not-plain" if not self.allowed else ""
+        return self.findings[0].rule if self.findings else NOT_PLAIN_ID if not self.allowed else ""
 
     @property
     def span(self) -> tuple[int, int]:

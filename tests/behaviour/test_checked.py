@@ -158,6 +158,13 @@ async def test_a_policy_may_let_only_plain_commands_run_unasked(tmp_path: Path) 
     assert result.outcome.rule == "not-plain"
 
 
+async def test_a_policy_that_refuses_the_rest_by_a_word_asks_nobody(tmp_path: Path) -> None:
+    bash = Bash(replace(DEFAULT, policy=Policy(otherwise="refuse")))  # type: ignore[arg-type]
+    result = await bash.run("touch made", ToolContext(working_dir=tmp_path, approve=lambda verdict: True))
+    assert isinstance(result.outcome, Refused)
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: Path) -> None:
     monitor = tmp_path / "monitor"
     monitor.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")

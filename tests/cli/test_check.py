@@ -72,6 +72,13 @@ def test_variables_are_known_words(nacre: Nacre) -> None:
     assert nacre("check", "--env=X=./build", "--env", "Y=1", 'rm -rf "$X"').code == 0
 
 
+def test_what_a_shell_would_read_is_a_script(nacre: Nacre) -> None:
+    assert nacre("check", "bash").code == 0
+    assert nacre("check", "--stdin", "rm -rf /", "bash").code == 2
+    assert nacre("check", "--stdin=rm -rf /", "cat").code == 0
+    assert nacre("explain", "--stdin", "rm -rf /", "bash").code == 2
+
+
 def test_what_a_command_holds_does_not_command_the_terminal(nacre: Nacre) -> None:
     done = nacre("check", "rm -rf / '\x1b[2J'")
     assert done.code == 2
@@ -100,6 +107,11 @@ def test_a_mistake_gives_3_and_says_what_to_do(nacre: Nacre, words: list[str], s
     assert (done.code, done.out) == (3, b"")
     assert done.err.decode().startswith("nacre: ")
     assert done.err.decode().endswith(f"{said}\n")
+
+
+def test_a_command_that_does_not_exist_is_no_mistake_of_check(nacre: Nacre) -> None:
+    done = nacre("chek", "ls")
+    assert done == Done(125, err=b"nacre: There is no command 'chek'. Did you mean: nacre check\n")
 
 
 def test_a_mistake_is_json_where_json_was_asked_for(nacre: Nacre) -> None:
@@ -148,6 +160,9 @@ class TestLines:
     def test_directory_and_variables_of_the_command_line_are_for_lines_that_do_not_say(self, nacre: Nacre) -> None:
         lines = [{"command": "rm -rf usr"}, {"command": "rm -rf usr", "cwd": "/nowhere"}]
         done = nacre("check", "--jsonl", "--cwd", "/", stdin="\n".join(map(json.dumps, lines)).encode())
+        assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse", "allow"]
+        lines = [{"command": "bash"}, {"command": "bash", "stdin": ""}]
+        done = nacre("check", "--jsonl", "--stdin=rm -rf /", stdin="\n".join(map(json.dumps, lines)).encode())
         assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse", "allow"]
 
     @pytest.mark.parametrize(

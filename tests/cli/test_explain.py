@@ -158,6 +158,11 @@ def test_json_gives_the_tree_as_data(nacre: Nacre) -> None:
     assert data == {"command": command, **check(command, cwd="/srv").to_dict()}
 
 
+def test_a_text_is_broken_only_if_it_is_so_itself(nacre: Nacre) -> None:
+    for command, broken in (("if ls", True), ("eval 'if ls'", False), ('eval "$X (" ls', False)):
+        assert json.loads(nacre("explain", "--json", command).out)["broken"] is broken, command
+
+
 def test_colour_is_for_findings() -> None:
     assert "\x1b[31m^^^^^^^^\x1b[0m" in "\n".join(drawn("rm -rf /", colour=True))
 

@@ -33,6 +33,10 @@ def plain(text: str, env: dict[str, str] | None = None) -> bool:
         "sort < names.txt",
         "cat <<'E'\n$(touch x)\nE",
         "ls *.py",
+        "cat src/[a-z]?.py | sort",
+        "sort '*.txt'",
+        'find . -name "*.py"',
+        "git log HEAD~3",
     ],
 )
 def test_reading_is_plain(text: str) -> None:
@@ -103,6 +107,15 @@ BYPASSES = {
     "git pager": "git -p log",
     "git status may have filters": "git status",
     "git asks another machine": "git remote show origin",
+    "a file called -delete": "find *",
+    "a file called -delete, by a letter": "find ?delete",
+    "a file called -delete, by a set": "find [-x]delete",
+    "a file called -ofile": "sort *",
+    "a file called -i": "sed p *",
+    "a file called --output=x": "git log *",
+    "a glob beside what is quoted": "sort 'a'*",
+    "home": "ls ~/x",
+    "home behind a sign": "ls --ignore=~",
     "redirection": "echo x > file",
     "append": "echo x >> file",
     "clobber": "echo x >| file",
@@ -133,7 +146,76 @@ def test_what_can_do_more_than_read_is_not_plain(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["BASH_ENV", "BASH_FUNC_ls%%", "LD_PRELOAD", "PATH", "GIT_EXTERNAL_DIFF", "GIT_DIR", "LESSOPEN"]
+    "text",
+    [
+        "uniq -c",
+        "uniq -cd names",
+        "uniq -",
+        "uniq -f1 names",
+        "rg -in x src",
+        "rg '*' src",
+        "diff -ru a b",
+        "diff -U3 a -",
+        "diff --color=never a b",
+        "diff --ignore-all-space a b",
+        "base64 -d x",
+        "base64 -w0 x",
+        "file -b x",
+        "wc -l *",
+        "[ -f x ] && cat x",
+        "test -d src",
+    ],
+)
+def test_reading_by_the_other_commands_is_plain(text: str) -> None:
+    assert is_plain(read(text, cwd="/home/dev/project", home="/home/dev"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "uniq *",
+        "uniq a out",
+        "uniq - out",
+        "uniq -c a out",
+        "uniq -- a out",
+        "uniq a -- out",
+        "rg x *",
+        "rg --pre=./x y",
+        "rg -z x",
+        "rg -iz x",
+        "diff -l a b",
+        "diff -ul a b",
+        "diff --pag a b",
+        "diff --output=x a b",
+        "base64 -o out",
+        "base64 -Do out x",
+        "base64 --output=out",
+        "file -C",
+        "file -z x",
+        "test *",
+        "[ -f * ]",
+        "[ -v 'a[$(touch x)]' ]",
+        "[ [-]v x ]",
+        "date *",
+        "tree *",
+    ],
+)
+def test_writing_and_running_by_the_other_commands_is_not_plain(text: str) -> None:
+    assert not is_plain(read(text, cwd="/home/dev/project", home="/home/dev"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BASH_ENV",
+        "BASH_FUNC_ls%%",
+        "LD_PRELOAD",
+        "PATH",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_DIR",
+        "LESSOPEN",
+        "RIPGREP_CONFIG_PATH",
+    ],
 )
 def test_nothing_is_plain_in_an_environment_that_brings_code(name: str) -> None:
     assert not plain("ls", {name: "() { touch x; }"})

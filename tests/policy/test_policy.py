@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nacre import Decision, Policy, check
@@ -86,6 +88,26 @@ def test_decisions_may_be_words() -> None:
         Policy(decisions={"git-push-force": "never"})  # type: ignore[dict-item]
 
 
+def test_every_decision_of_a_policy_may_be_a_word() -> None:
+    assert Policy(otherwise="refuse").otherwise is Decision.REFUSE  # type: ignore[arg-type]
+    with pytest.raises(InvalidPolicy, match="'bogus'"):
+        Policy(otherwise="bogus")  # type: ignore[arg-type]
+    own = rule("x", "ask", prefix="npm publish", hits=("npm publish",))  # type: ignore[arg-type]
+    assert verdict("npm publish", policy=Policy(own=(own,))).decision is Decision.ASK
+    own = replace(own, decision="refuse")  # type: ignore[arg-type]
+    assert verdict("npm publish", policy=Policy(own=(own,))).decision is Decision.REFUSE
+    with pytest.raises(InvalidPolicy, match="'bogus'"):
+        Policy(own=(replace(own, decision="bogus"),))  # type: ignore[arg-type]
+    with pytest.raises(InvalidPolicy, match="'bogus'"):
+        rule("x", "bogus", prefix="x", hits=("x",))  # type: ignore[arg-type]
+
+
+def test_the_plain_commands_are_a_set_of_names() -> None:
+    assert check("ls", policy=Policy(otherwise=Decision.ASK, plain=frozenset(["ls"]))).allowed
+    with pytest.raises(InvalidPolicy, match="set of names"):
+        Policy(plain="false")  # type: ignore[arg-type]
+
+
 def test_a_rule_that_does_not_exist_is_a_mistake_with_a_suggestion() -> None:
     with pytest.raises(InvalidPolicy, match=r"no rule 'git-push-forc'\. Did you mean 'git-push-force'"):
         Policy(decisions={"git-push-forc": Decision.ALLOW})
@@ -117,6 +139,40 @@ def test_a_rule_of_ones_own_finds_words_by_glob_and_by_path() -> None:
     assert verdict("terraform apply", policy=policy).allowed
     assert verdict("terraform " + "a" * 20_000, policy=Policy(own=(glob,))).allowed
     assert verdict("npm publish", policy=policy).rule == "y"
+
+
+def test_a_rule_of_ones_own_finds_globs_that_may_be_its_words() -> None:
+    glob = rule("x", Decision.ASK, words="terraform * -auto-approve*", hits=("terraform apply -auto-approve",))
+    first = rule("y", Decision.ASK, prefix="npm publish", hits=("npm publish",))
+    policy = Policy(own=(glob, first))
+    for command in ("npm publis[h]", "n?m publish", "sudo /usr/bin/np? publ*", "npm p?blish --access public"):
+        assert verdict(command, policy=policy).rule == "y", command
+    for command in (
+        "t?rraform apply -auto-approve",
+        "terraform apply -auto-appr?ve",
+        "terraform x '*' -auto-approv[e]",
+    ):
+        assert verdict(command, policy=policy).rule == "x", command
+    for command in ("npm *", "npm 'publis[h]'", "npm pac[k]", "terraform plan *.tf", "terraform plan *", "ls *"):
+        assert verdict(command, policy=policy).allowed, command
+
+
+def test_an_id_is_one_rules() -> None:
+    own = rule("x", Decision.ASK, prefix="npm publish", hits=("npm publish",))
+    with pytest.raises(InvalidPolicy, match="a rule 'x' already"):
+        Policy(own=(own, own))
+    for taken in ("git-push-force", "*", "not-plain"):
+        with pytest.raises(InvalidPolicy, match="already"):
+            Policy(own=(replace(own, id=taken),))
+
+
+def test_a_predicate_is_tried_on_commands_that_it_may_not_have_thought_of() -> None:
+    with pytest.raises(InvalidRule, match="IndexError"):
+        rule("x", Decision.ASK, predicate=lambda command: command.argv[1] == "publish", hits=("npm publish",))
+    with pytest.raises(InvalidRule, match="IndexError"):
+        rule("x", Decision.ASK, predicate=lambda command: command.argv[0] == "npm", hits=("npm publish",))
+    own = rule("x", Decision.ASK, predicate=lambda command: "publish" in command.args, hits=("npm publish",))
+    assert verdict("npm publish", policy=Policy(own=(own,))).rule == "x"
 
 
 @pytest.mark.parametrize(

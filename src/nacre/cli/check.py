@@ -23,6 +23,7 @@ usage: nacre check [options] 'command'     may it run? nothing is run
                       perhaps "cwd", "env", "stdin"; each is answered by one line, in order
   --cwd DIR           where it would run (default: here)
   --env NAME=VALUE    a variable that it would get (may be repeated)
+  --stdin TEXT        the input that it would get: a script, where a shell would read it
 
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed, or a line could not be read.
 With --jsonl the highest of all lines. `nacre explain` draws what would run, `nacre rules` lists the rules.
@@ -30,7 +31,7 @@ With --jsonl the highest of all lines. `nacre explain` draws what would run, `na
 
 
 def check(words: list[str]) -> int:
-    asked = sort_out("check", words, flags=("--json", "--jsonl"), valued=("--cwd", "--env"))
+    asked = sort_out("check", words, flags=("--json", "--jsonl"), valued=("--cwd", "--env", "--stdin"))
     if "--help" in asked:
         put(_HELP)
         return 0
@@ -39,7 +40,7 @@ def check(words: list[str]) -> int:
 
         return check_lines(asked)
     command = command_of("check", asked)
-    verdict = verdict_on(command, cwd=asked.last("--cwd"), env=variables(asked))
+    verdict = verdict_on(command, cwd=asked.last("--cwd"), env=variables(asked), stdin=asked.last("--stdin"))
     if "--json" in asked:
         put_json({"command": command, **verdict.to_dict()})
     else:

@@ -18,6 +18,7 @@ usage: nacre explain [options] 'command'     what would run, and what the checke
   --json              the tree and the verdict as one JSON object
   --cwd DIR           where it would run (default: here)
   --env NAME=VALUE    a variable that it would get (may be repeated)
+  --stdin TEXT        the input that it would get: a script, where a shell would read it
 
 Each command stands below the one that would run it. Colour on a terminal only, and not with NO_COLOR.
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
@@ -25,12 +26,12 @@ exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
 
 
 def explain(words: list[str]) -> int:
-    asked = sort_out("explain", words, flags=("--json",), valued=("--cwd", "--env"))
+    asked = sort_out("explain", words, flags=("--json",), valued=("--cwd", "--env", "--stdin"))
     if "--help" in asked:
         put(_HELP)
         return 0
     command = command_of("explain", asked)
-    script, verdict = examine(command, cwd=asked.last("--cwd"), env=variables(asked))
+    script, verdict = examine(command, cwd=asked.last("--cwd"), env=variables(asked), stdin=asked.last("--stdin"))
     roots = tree(script, verdict)
     if "--json" in asked:
         put_json(

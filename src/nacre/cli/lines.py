@@ -20,10 +20,10 @@ _KNOWN = ("command", "cwd", "env", "stdin")
 
 
 def check_lines(asked: Words) -> int:
-    """`--cwd` and `--env` are for the lines that do not say."""
+    """`--cwd`, `--env` and `--stdin` are for the lines that do not say."""
     if asked.operands and asked.operands != ["-"]:
         raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
-    cwd, env = asked.last("--cwd"), variables(asked)
+    cwd, env, stdin = asked.last("--cwd"), variables(asked), asked.last("--stdin")
     code = 0
     for number, line in enumerate(_lines(), 1):
         if not line.strip():
@@ -31,7 +31,10 @@ def check_lines(asked: Words) -> int:
         try:
             wanted = _wanted(line)
             verdict = check(
-                wanted.command, cwd=wanted.cwd or cwd, env={**env, **(wanted.env or {})}, stdin=wanted.stdin
+                wanted.command,
+                cwd=wanted.cwd or cwd,
+                env={**env, **(wanted.env or {})},
+                stdin=stdin if wanted.stdin is None else wanted.stdin,
             )
         except InvalidRequest as error:
             problem = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}

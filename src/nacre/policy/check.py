@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 
 from nacre.policy.policy import DEFAULT, Policy
-from nacre.policy.rule import BOMBS, CODE, DEVICES, EVERY, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
+from nacre.policy.rule import BOMBS, CODE, DEVICES, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
 from nacre.policy.rules import every_rule, rules_for, rules_for_texts
 from nacre.shell import Command, Script
 from nacre.shell.text import could_be, has_glob, plain, shown
@@ -16,15 +16,17 @@ from nacre.verdict import Decision, Finding, Verdict
 LONGEST = 300
 """Characters of a message; `LONGEST_WORDS`: of the command that it shows."""
 LONGEST_WORDS = 90
+_REPOSITORY_VARIABLE = re.compile("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
+_REPOSITORY_OPTION = re.compile(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
 _AROUND_WORDS = len("`` . Instead: ")
 
 
-def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, asked: bool = True) -> Verdict:
-    """`asked`: whether somebody wants to know if it is plain."""
+def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
+    """`ask_plain`: somebody wants to know whether it is plain."""
     findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
     if len(findings) > 1:
         findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
-    harmless = asked and not findings and _is_plain(script, policy)
+    harmless = ask_plain and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
 
@@ -45,7 +47,7 @@ def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
     for rule in _about_text(script, policy):
         if rule.in_script is not None and (found := rule.in_script(script, around)):
             start, end, said = found
-            if _exempted(rule, said, None, policy):
+            if _exempted(rule, said, None, script, policy):
                 continue
             if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
                 findings.append(finding)
@@ -54,16 +56,15 @@ def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
 
 def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding]:
     findings, seen = [], set()
-    everywhere = rules_for(EVERY)
     for command in script.commands:
         if command.calls:
             continue
-        rules = rules_for(command.name) + everywhere
+        rules = rules_for(command.name)
         if command.redirects or command.script is not None or policy.own or not command.name.isascii():
             rules = _more(rules, command, policy)
         for rule in rules:
             met = None if rule.finds is None else rule.finds(command, around)
-            if met is None or _exempted(rule, met, command, policy):
+            if met is None or _exempted(rule, met, command, script, policy):
                 continue
             # by its words too: one place in a loop is several commands, and not all of them may be exempted
             words = met.words or _words(command)
@@ -84,7 +85,7 @@ def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
         keys.add(ODD)
     if script.closed:
         keys.add(UNREAD)
-    if script.bombs or script.broken:
+    if script.bombs or script.broken or script.doubtful:
         keys.add(BOMBS)
     if DEVICES in script.text:
         keys.add(DEVICES)
@@ -101,7 +102,7 @@ def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Ru
         known = {rule.id for rule in rules}  # to compare rules would be to compare all their examples
         rules += tuple([rule for rule in rules_for(WRITES) if rule.id not in known])
     if policy.own:
-        rules += tuple(each for each in policy.own if each.commands in ((), (EVERY,)) or command.name in each.commands)
+        rules += tuple(each for each in policy.own if not each.commands or command.runs(*each.commands))
     return rules
 
 
@@ -134,7 +135,7 @@ def _words(command: Command) -> str:
     return " ".join((command.words, *opened)).strip()
 
 
-def _exempted(rule: Rule, hit: Hit, command: Command | None, policy: Policy) -> bool:
+def _exempted(rule: Rule, hit: Hit, command: Command | None, script: Script, policy: Policy) -> bool:
     """Whether all the places that a hit is about are exempted."""
     places = [exemption.path for exemption in policy.exemptions if exemption.rule == rule.id]
     if not places or rule.floor or hit.floor:
@@ -143,8 +144,20 @@ def _exempted(rule: Rule, hit: Hit, command: Command | None, policy: Policy) -> 
         return True
     if command is None:
         return False
-    paths = hit.paths or (getattr(command.memo.get("git"), "cwd", command.cwd),)
+    git = command.memo.get("git")
+    if git is not None and not hit.paths and _elsewhere(command, script):
+        return False
+    paths = hit.paths or (getattr(git, "cwd", command.cwd),)
     return all(plain(path) and any(re.fullmatch(_regex(place), path) for place in places) for path in paths)
+
+
+def _elsewhere(command: Command, script: Script) -> bool:
+    """git may be about another repository than that of the directory in which it runs."""
+    return (
+        script.foreign
+        or _REPOSITORY_VARIABLE.search(script.text) is not None
+        or any(_REPOSITORY_OPTION.match(word) for word in command.args)
+    )
 
 
 def _regex(path: str) -> str:

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 
 from nacre.errors import InvalidPolicy
 from nacre.policy.check import LONGEST
+from nacre.policy.policy import decision_of
 from nacre.policy.rule import Around, Finds, Hit, Rule
 from nacre.shell import Command, read
-from nacre.shell.text import shown
+from nacre.shell.text import could_be, has_glob, shown
 from nacre.verdict import Decision
+
+_ANY = ("ls", "> f", "x=1", "a=(1 2)", '"$X" "$@"', "./* -- -x", "f() { :; }; f", "cat <<< x | sh")
+"""What a predicate may be asked about."""
 
 
 class InvalidRule(InvalidPolicy):
@@ -30,7 +34,9 @@ def rule(
 ) -> Rule:
     """One of `prefix` ("npm publish"), `words` (a glob over all of them: "terraform * -auto-approve*") and `predicate`.
 
-    Every example in `hits` must be found and none in `passes`: InvalidRule says which was not.
+    Every example in `hits` must be found and none in `passes`: InvalidRule says which was not. A predicate is asked
+    about every command, also one that has no words (`> file`), and about a few of these at once; where it fails later,
+    so does the check, and nothing is run.
     """
     if sum((bool(prefix), bool(words), predicate is not None)) != 1:
         raise InvalidRule(f"rule {id!r} needs one of prefix=, words= and predicate=")
@@ -38,7 +44,7 @@ def rule(
     first = (first[0].rsplit("/", 1)[-1], *first[1:]) if first else ()
     made = Rule(
         id=id,
-        decision=decision,
+        decision=decision_of(decision),
         reason=reason,
         instead=instead,
         commands=first[:1],
@@ -50,6 +56,8 @@ def rule(
         raise InvalidRule(f"the reason of rule {id!r} and what to do instead are too long for a message")
     if not hits:
         raise InvalidRule(f"rule {id!r} needs an example in hits= that it stops")
+    for example in _ANY if predicate else ():
+        _found(made, example)
     for example in hits:
         if not _found(made, example):
             raise InvalidRule(f"rule {id!r} does not find its own example {example!r}")
@@ -62,17 +70,25 @@ def rule(
 def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:
     def finds(command: Command, around: Around) -> Hit | None:
         if words:
-            found = _fits(words, " ".join(shown(word) for word in (command.name, *command.args)))
+            found = _fits(words, " ".join(_taken(word, words) for word in (command.name, *command.args)))
         elif predicate is not None:
             try:
                 found = predicate(command)
             except Exception as error:
                 raise InvalidRule(f"the predicate of rule {id!r} failed: {error!r}") from error
         else:
-            found = (command.name, *command.args[: len(prefix) - 1]) == prefix
+            given = (command.name, *command.args[: len(prefix) - 1])
+            found = len(given) == len(prefix) and all(map(could_be, given, prefix))
         return Hit() if found else None
 
     return finds
+
+
+def _taken(word: str, glob: str) -> str:
+    """A word as a reader would write it. One that is a glob itself is taken for a word that the rule names."""
+    if not has_glob(word):
+        return shown(word)
+    return next((name for name in glob.replace("*", " ").split() if could_be(word, name)), shown(word))
 
 
 def _fits(glob: str, text: str) -> bool:

@@ -1,7 +1,8 @@
 """Is this provably plain? May only say yes; "is there danger here?" is asked elsewhere, of the rules.
 
-Yes means: read by eye, nothing in it is expanded, assigned, written or run but commands of a list, by their bare names,
-with options known to do no more than read. Everything else, however harmless, is not plain.
+Yes means: read by eye, nothing in it is assigned, written or run but commands of a list, by their bare names, with
+options known to do no more than read. Nothing in it is expanded, but for the globs of a command that only reads with
+whatever options: a file may be called `-delete`. Everything else, however harmless, is not plain.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from nacre.shell.command import Script
 from nacre.shell.syntax import Block, Literal, Node, Pipeline, Redirect, Simple, Word
 
-_ODD = re.compile(r"[{~]")
+_ODD = re.compile(r"\{|(?:^|[=:])~")
 _GLOB = re.compile(r"[*?\[]")
 _SED_SCRIPT = re.compile(
     r"(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/))?\s*!?(?:[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI\d]*)"
@@ -50,31 +51,35 @@ def _node(node: Node, names: frozenset[str]) -> bool:
     if not isinstance(node, Simple) or node.assignments:
         return False
     name = node.name
-    if name is None or name not in names or _GLOB.search(name):
+    if name is None or name not in names or (name != "[" and _GLOB.search(name)):
         return False
-    argv = _argv(node)
     guard = _GUARDS.get(name)
+    argv = _argv(node, globs=guard is None)
     return argv is not None and (guard is None or guard(argv[1:]))
 
 
-def _argv(node: Simple) -> list[str] | None:
+def _argv(node: Simple, *, globs: bool) -> list[str] | None:
     if node.argv is not None:
         return list(node.argv)
     argv = []
     for word in node.words:
-        text = _known(word) if isinstance(word, Word) else None
+        text = _known(word, globs=globs) if isinstance(word, Word) else None
         if text is None:
             return None
         argv.append(text)
     return argv
 
 
-def _known(word: Word) -> str | None:
+def _known(word: Word, *, globs: bool = False) -> str | None:
     if word.fixed is not None:
         return word.fixed
+    if word.bare() == "[":
+        return "["
     out = []
     for part in word.parts:
-        if not isinstance(part, Literal) or (not part.quoted and _ODD.search(part.text)):
+        if not isinstance(part, Literal):
+            return None
+        if not part.quoted and (_ODD.search(part.text) or (not globs and _GLOB.search(part.text))):
             return None
         out.append(part.text)
     return "".join(out)
@@ -107,7 +112,15 @@ def _sort(args: Sequence[str]) -> bool:
 
 
 def _uniq(args: Sequence[str]) -> bool:
-    return sum(word[:1] != "-" for word in args) <= 1
+    """A second file would be written; `-` is a file too."""
+    options = [
+        word for word in args if re.fullmatch(r"-[cdDiuz]+|-[fsw]\d+|--(?:count|repeated|unique|ignore-case)", word)
+    ]
+    return len(args) - len(options) <= 1 and not any(word[:2] == "--" for word in args if word not in options)
+
+
+def _rg(args: Sequence[str]) -> bool:
+    return not any(re.match(r"--(?:pre|hostname-bin|search-zip)|-(?!-).*z", word, re.DOTALL) for word in args)
 
 
 def _no(*prefixes: str) -> Callable[[Sequence[str]], bool]:
@@ -147,12 +160,16 @@ _GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
     "sort": _sort,
     "uniq": _uniq,
     "git": _git,
-    "rg": _no("--pre", "--hostname-bin", "-z", "--search-zip"),
+    "rg": _rg,
     "date": _date,
     "hostname": _nothing,
     "tree": _only(r"-[adfilpsughDFQNSC]+|-[LIP]"),
-    "file": _only(r"-[bhikLz]+"),
-    "diff": _no("--output", "-l", "--paginate"),
+    "file": _only(r"-[bhikL]+"),
+    "diff": _only(
+        r"-[abBdEiNpqrstTuwyZ]+|-[UCW]\d*|-|--(?:brief|recursive|text|unified|context|side-by-side|new-file)|"
+        r"--(?:unified|context|width|color)=\w+|--(?:ignore|suppress|strip)-[a-z-]+"
+    ),
+    "base64": _only(r"-[dDi]+|-w\d*|--decode|--ignore-garbage|--wrap=\d+|-"),  # `-o` writes, on macOS
     "env": _nothing,
     "printf": _no("-v"),
     "command": lambda args: args[:1] in (["-v"], ["-V"]),
@@ -169,14 +186,20 @@ COMMANDS = frozenset(
 
 _GIT_SETTINGS = {
     "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
     "log.showSignature": "false",
     "gpg.program": "false",
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
 }
 GIT_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # no protocol has this name: a missing object is fetched by no program
+    "GIT_NO_LAZY_FETCH": "1",  # nor asked for at all, where git knows it (2.39.4)
+    "GIT_PAGER": "cat",
+    "GIT_CONFIG_PARAMETERS": "",  # would win over the numbered ones
     "GIT_CONFIG_COUNT": str(len(_GIT_SETTINGS)),
     **{f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_GIT_SETTINGS)},
     **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT_SETTINGS.values())},
 }
-"""What a plain git command is run with: a repository's own configuration may name programs for these."""
+"""What a plain git command is run with: a repository's own configuration may name programs for all of these. Git reads
+the numbered settings since 2.31."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from posixpath import normpath
 
 from nacre.errors import InvalidPolicy
-from nacre.frozen import field, frozen
+from nacre.frozen import field, frozen, replace
 from nacre.policy.rule import Rule
 from nacre.policy.rules import LISTED
-from nacre.verdict import Decision
+from nacre.verdict import NOT_PLAIN_ID, Decision
 
 
 @frozen
@@ -16,8 +17,17 @@ class Exemption:
     """One rule does not apply to one place: `Exemption("write-etc", "/etc/hosts")`."""
 
     rule: str
+    """One rule's: to switch all of them off is `Policy(decisions={"*": Decision.ALLOW})`."""
     path: str = "**"
     """An absolute path; `*` stands for anything but `/`, `**` for anything. The default is everywhere."""
+
+    def __post_init__(self) -> None:
+        if self.rule == "*":
+            raise InvalidPolicy("An exemption is for one rule. For all of them: Policy(decisions={'*': 'allow'}).")
+        if not self.path.startswith(("/", "**")) or normpath(self.path) != self.path:
+            raise InvalidPolicy(
+                f"The path of an exemption is absolute, without `..` or a slash at its end: {self.path!r}."
+            )
 
 
 @frozen(kw_only=True)
@@ -35,16 +45,30 @@ class Policy:
     """Commands that may count as plain; None stands for the list that comes with nacre."""
 
     def __post_init__(self) -> None:
-        """Names that no rule has are a mistake, and decisions may be given as words."""
-        known = {module.replace("_", "-") for module in LISTED} | {rule.id for rule in self.own}
+        """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
+        known = {module.replace("_", "-") for module in LISTED}
+        for rule in self.own:
+            if rule.id in known or rule.id in ("", "*", NOT_PLAIN_ID):
+                raise InvalidPolicy(f"There is a rule {rule.id!r} already. Give yours another id.")
+            known.add(rule.id)
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
-            if name != "*" and name not in known:
+            if name not in known and name != "*":
                 raise InvalidPolicy(f"There is no rule {name!r}.{_nearest(name, known)}")
-        try:
-            decisions = {name: Decision(decision) for name, decision in self.decisions.items()}
-        except ValueError as error:
-            raise InvalidPolicy(f"{error}: a decision is 'allow', 'ask' or 'refuse'.") from error
+        if isinstance(self.plain, str):
+            raise InvalidPolicy(f"plain={self.plain!r} is one text. Give a set of names: plain={{'ls', 'cat'}}")
+        decisions = {name: decision_of(decision) for name, decision in self.decisions.items()}
+        own = tuple(replace(rule, decision=decision_of(rule.decision)) for rule in self.own)
         object.__setattr__(self, "decisions", decisions)
+        object.__setattr__(self, "own", own)
+        object.__setattr__(self, "otherwise", decision_of(self.otherwise))
+
+
+def decision_of(word: str) -> Decision:
+    """The decision that a word is."""
+    try:
+        return Decision(word)
+    except ValueError as error:
+        raise InvalidPolicy(f"{error}: a decision is 'allow', 'ask' or 'refuse'.") from error
 
 
 def _nearest(name: str, known: Collection[str]) -> str:

@@ -11,14 +11,10 @@ from nacre.shell.command import Command, Script
 from nacre.shell.state import absolute
 from nacre.verdict import Decision
 
-EVERY = "*"
-"""In `Rule.commands`: every command."""
 WRITES = ">"
 """In `Rule.commands`: every command with a redirection that writes."""
 CODE = "code"
 """In `Rule.commands`: every command that executes a text (`Command.script`) or is one itself (`$(…)`)."""
-
-
 SCRIPT = "script"
 """In `Rule.commands`, of rules about a text as a whole: every text."""
 ODD = "odd"
@@ -91,7 +87,7 @@ class Rule:
     instead: str
     """One thing to do instead."""
     commands: tuple[str, ...] = ()
-    """Names of the commands it looks at."""
+    """Names of the commands it looks at. A rule of the caller's that names none looks at every one."""
     finds: Finds | None = None
     in_script: FindsInScript | None = None
     """For rules about a text as a whole."""

@@ -51,7 +51,7 @@ def read(
                 script.foreign = True
                 walker.given(name, clean(value), state)
         script.block, script.broken = parse(script.text)
-        walker.whole(script.block, state, None if stdin is None else clean(stdin))
+        walker.walk(script.block, state, None if stdin is None else clean(stdin))
     except (TooDeep, RecursionError):
         script.closed = "it is nested too deeply"
     return script

@@ -128,7 +128,7 @@ def _kinds(flags: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...], tup
 class Script:
     """A text, read."""
 
-    __slots__ = ("block", "bombs", "broken", "closed", "commands", "foreign", "text", "unknown")
+    __slots__ = ("block", "bombs", "broken", "closed", "commands", "doubtful", "foreign", "text", "unknown")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -139,6 +139,8 @@ class Script:
         """Functions that start copies of themselves without end."""
         self.broken = False
         """bash would stumble over its syntax, after having run what stands before."""
+        self.doubtful = False
+        """A text that it seems to run is broken; we may have guessed it wrong."""
         self.closed = ""
         """Why it could not be read to the end: deeper or longer than we follow."""
         self.foreign = False

@@ -44,11 +44,11 @@ class ExpansionReader(WordReader):
         """Another reader, for what stands at `start`; `same`: it stands there as it is."""
 
     @abstractmethod
-    def whole(self) -> Block:
+    def all_of_it(self) -> Block:
         """All of the text, as far as bash would read it and what could be meant by the rest."""
 
     @abstractmethod
-    def rest(self, start: int) -> Block:
+    def recovered(self, start: int) -> Block:
         """What could be meant by the text from here on, which cannot be read."""
 
     @abstractmethod
@@ -127,7 +127,7 @@ class ExpansionReader(WordReader):
         same = text == raw
         inner = self.inner(text, start, same=same)
         inner._enter()
-        return Substitution(inner.whole(), quoted=quoted)
+        return Substitution(inner.all_of_it(), quoted=quoted)
 
     # braces
 
@@ -231,7 +231,7 @@ class ExpansionReader(WordReader):
                 try:
                     self._expansion(parts)
                 except Malformed:
-                    parts.append(Substitution(self.rest(start + 1), quoted=True))
+                    parts.append(Substitution(self.recovered(start + 1), quoted=True))
                     break
         return Word(parts)
 

@@ -27,15 +27,15 @@ _PIECE = re.compile(
 
 def parse(text: str, origin: Origin | None = None) -> tuple[Block, bool]:
     """The commands of a text, and whether bash would stumble over it. Raises TooDeep, nothing else."""
-    return _Reader(text, origin or _same).script()
+    return _Reader(text, origin or _unmoved).script()
 
 
 def expansion(text: str) -> Word:
     """A text that bash expands as it does between double quotes. Raises Malformed."""
-    return _Reader(text, _same).body()
+    return _Reader(text, _unmoved).body()
 
 
-def _same(position: int) -> int:
+def _unmoved(position: int) -> int:
     return position
 
 
@@ -67,14 +67,14 @@ class _Reader(CompoundReader):
             if self.recovers:
                 start, before = self._line
                 del block.items[before:]
-                block.items += self.rest(start).items
+                block.items += self.recovered(start).items
             return block, True
         return block, False
 
-    def whole(self) -> Block:
+    def all_of_it(self) -> Block:
         return self.script()[0]
 
-    def rest(self, start: int) -> Block:
+    def recovered(self, start: int) -> Block:
         """Of a text that is no command as a whole, whatever is one by itself."""
         block = Block()
         if not self.recovers:

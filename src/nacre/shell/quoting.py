@@ -1,4 +1,7 @@
-"""Words → shell text: quoting that always quotes, so that what was meant as data stays data."""
+"""Words → shell text: quoting that always quotes, so that what was meant as data stays data.
+
+For callers who build commands; nacre itself takes them as they are.
+"""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Runner(ABC):
             if at < 0:
                 self._inside = before or (parent.start, parent.end)
             block, broken = parse(text, (lambda position: at + position) if at >= 0 else None)
-            self.script.broken = self.script.broken or broken
+            self.script.doubtful = self.script.doubtful or broken
             printed = self.block(block, inner, stdin)
             self._inside = before
             return printed

@@ -50,7 +50,7 @@ class Walker(Runner):
 
     # lists
 
-    def whole(self, block: Block, state: State, stdin: str | None) -> None:
+    def walk(self, block: Block, state: State, stdin: str | None) -> None:
         self.block(block, state, stdin)
         if not self._defined:
             return

@@ -84,7 +84,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         ),
     }.items()
 }
-"""Each with the commands it looks at: `*` is every one, `>` every one that writes to a file."""
+"""Each with the commands it looks at, or with a word of `nacre.policy.rule`: `>` is every one that writes to a file."""
 
 MODULES = tuple(LISTED)
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}

@@ -1,8 +1,9 @@
-"""database-drop: deletes a database, a table, or every row of one.
+"""database-drop: deletes a whole database: a schema, a keyspace, all the keys of a server.
 
 Why      it cannot be undone without a backup, and the connection may not be to the test database.
-Instead  a dump first, or a DELETE with a WHERE.
-Misses   statements in files (`psql -f`), from programs, or put together by the database itself.
+Instead  a dump first, or only the table that has to go.
+Misses   tables and rows (`DROP TABLE`, `TRUNCATE`, `DELETE`), which are everyday work; a database that is a file;
+         statements in files (`psql -f`), from programs, or put together by the database itself.
 """
 
 from __future__ import annotations

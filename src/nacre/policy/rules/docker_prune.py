@@ -1,8 +1,9 @@
-"""docker-prune: deletes all images, or all volumes, that no running container uses.
+"""docker-prune: `system prune` of all images or volumes that no container uses, and `system reset`.
 
 Why      volumes hold data (databases) that exists nowhere else; images of stopped work must be built or pulled again.
 Instead  `docker image prune`, or remove by name.
-Misses   `docker volume rm $(docker volume ls -q)` and other lists made at run time; `docker compose down -v`.
+Misses   one kind at a time, which is free (`docker image prune -a`, `docker volume prune`); `docker compose down -v`;
+         `docker volume rm $(docker volume ls -q)` and other lists made at run time.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _TIGHT = re.compile(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
     if script.bombs:
         return (*script.bombs[0], Hit())
-    found = _TIGHT.search(script.text) if script.broken else None
+    found = _TIGHT.search(script.text) if script.broken or script.doubtful else None
     return (*found.span(), Hit()) if found else None
 
 

@@ -1,9 +1,9 @@
-"""kill-parent: killing or stopping whoever started this shell.
+"""kill-parent: the signals KILL and STOP to whoever started this shell.
 
-Why      that is the agent, or what keeps its shell: nobody would be left to read the result. Signals that can be
-         ignored are: nacre's keeper does.
+Why      that is the agent, or what keeps its shell: nobody would be left to read the result.
 Instead  `exit`, which ends the shell itself.
-Misses   the number found another way (`ps -o ppid= -p $$`, `/proc/self/status`).
+Misses   signals that can be ignored (`kill $PPID`): nacre's keeper ignores them, another parent may not. The
+         number found another way (`ps -o ppid= -p $$`, `/proc/self/status`).
 """
 
 from __future__ import annotations

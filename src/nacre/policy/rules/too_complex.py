@@ -2,7 +2,8 @@
 
 Why      what could not be read was not checked.
 Instead  write it to a file, in simpler steps.
-Misses   nothing: this is where the checker says that it stopped.
+Misses   whatever such a text does, where a policy switches this rule off or exempts it: what could not be read runs
+         unchecked then, and there is no floor under it.
 """
 
 from __future__ import annotations
