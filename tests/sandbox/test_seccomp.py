@@ -72,11 +72,11 @@ def test_the_tree_leads_every_number_to_its_own_rule_and_all_others_through(
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
-def test_the_kernel_would_take_the_program(machine: str, variant: dict[str, Any]) -> None:
-    code = program(machine, **variant)
-    check(code)
-    assert len(instructions(code)) < 1000
+def test_the_kernel_would_take_every_program(machine: str) -> None:
+    for variant in VARIANTS:
+        code = program(machine, **variant)
+        check(code)
+        assert len(instructions(code)) < 1000
 
 
 @pytest.mark.parametrize("machine", MACHINES)
