@@ -30,7 +30,7 @@ def outcome_of(last: LastWord, plan: Plan) -> Outcome:
                 return Cancelled()
             if last.reason.startswith(LIMIT):
                 _, limit, allowed, used = last.reason.decode().split()
-                return OverLimit(limit, int(allowed), int(used))
+                return OverLimit(limit, int(allowed), float(used) if limit == "cpu" else int(float(used)))
             code = os.waitstatus_to_exitcode(last.status)
             return Exited(code) if code >= 0 else Signalled(-code)
         case _:

@@ -49,7 +49,7 @@ class OverLimit:
     limit: str
     """`memory`, `cpu` or `processes`."""
     allowed: int
-    used: int
+    used: float
 
 
 @frozen

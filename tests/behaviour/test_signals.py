@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
+from nacre.keeper import live
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN
@@ -213,7 +214,10 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
     wait_until(lambda: not os.listdir(temporary), "an empty temporary directory")
 
 
-async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(life: Lifeline) -> None:
+async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
+    life: Lifeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_KEEPER_LATE", 0.5)
     keeper = await keeper_of(UNCHECKED)
     result = await UNCHECKED.run(Request(f"{life.hold} echo before; kill -STOP $PPID; sleep 999", timeout=0.2))
     assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)

@@ -64,6 +64,7 @@ class Run:
         "start",
         "status",
         "stopped",
+        "suspect",
         "tag",
     )
 
@@ -81,6 +82,8 @@ class Run:
         self.pipes = {processes.pipe_name(fd) for fd in self.fds}
         self.reason = EXIT
         self.asleep = False
+        self.suspect = False
+        """It seemed to have too much memory, a moment ago."""
         self.spent = 0.0
         """Seconds of computing of those of its processes that have ended."""
         self.status: int | None = None

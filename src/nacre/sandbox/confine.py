@@ -10,7 +10,7 @@ import os
 import struct
 
 from nacre.sandbox import landlock
-from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, Confinement
+from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
 from nacre.sandbox.libc import call
 from nacre.sandbox.syscalls import NUMBERS
 
@@ -20,7 +20,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITIES = 0x20080522
 """The third version of what `capset` takes."""
 _CLONE_NEWNS, _CLONE_NEWNET = 0x20000, 0x40000000
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_ATTR_RDONLY = 1
 
@@ -133,6 +133,17 @@ def _mount(wanted: Confinement, scratch: bytes) -> None:
             # what is in it belongs to no process, so that nobody else counts it
             size = b"".join(b",size=%d" % most for name, most in wanted.watched if name == b"memory")
             mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777" + size)
+        elif kind == TERMINALS and os.path.isdir(path):
+            _own_terminals(path)
+
+
+def _own_terminals(path: bytes) -> None:
+    """Those of others are not there. Where the kernel will not, theirs stay in sight."""
+    try:
+        mount(b"none", path, b"devpts", _MS_NOSUID | _MS_NOEXEC, b"newinstance,ptmxmode=0666,mode=0620")
+        mount(path + b"/ptmx", b"/dev/ptmx", b"", _MS_BIND)
+    except OSError:
+        pass
 
 
 def own_mounts() -> None:

@@ -10,8 +10,9 @@ TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OPEN, CLOSE, HIDE, MEMORY = b"open", b"close", b"hide", b"memory"
-"""What a mount does to a path: leave it writable, make it read-only, cover it, make it private shared memory."""
+OPEN, CLOSE, HIDE, MEMORY, TERMINALS = b"open", b"close", b"hide", b"memory", b"terminals"
+"""What a mount does to a path: leave it writable, make it read-only, cover it, make it shared memory or terminals of
+one's own."""
 
 
 class Confinement:

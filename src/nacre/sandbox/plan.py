@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from nacre.errors import AccessUnavailable
 from nacre.frozen import frozen
 from nacre.sandbox import landlock
-from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, Confinement
+from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
 from nacre.sandbox.kernel import Kernel
 from nacre.sandbox.seccomp import Sockets, program
 from nacre.sandbox.workspace import Workspace, is_below
@@ -112,7 +112,7 @@ def network_rules(network: Network) -> tuple[str, ...]:
     """What keeps a promise about the network, the best first; the others keep only part of it."""
     if isinstance(network, tuple):
         return (f"network-ports:{','.join(map(str, network))}",)
-    return ("network-loopback",) if network == "loopback" else () if network else ("network", "tcp")
+    return ("network-loopback", "network") if network == "loopback" else () if network else ("network", "tcp")
 
 
 def _promised(wanted: Wanted) -> list[str]:
@@ -147,7 +147,7 @@ def _network_parts(network: Network, kernel: Kernel) -> dict[str, bool]:
     if isinstance(network, tuple):
         return {network_rules(network)[0]: abi >= 4 and seccomp}
     if network == "loopback":
-        return {"network-loopback": kernel.networks}
+        return {"network-loopback": kernel.networks, "network": not kernel.networks and seccomp}
     return {} if network else {"network": seccomp, "tcp": not seccomp and abi >= 4}
 
 
@@ -175,7 +175,7 @@ def _confinement(wanted: Wanted, kernel: Kernel) -> Confinement:
         grants += [(landlock.EVERYTHING, root) for root in (*workspace.roots, _SHARED_MEMORY)]
         grants += [(landlock.WRITE_FILE | landlock.IOCTL_DEV, path) for path in _TERMINALS]
         mounts += [(OPEN, path) for path in dict.fromkeys((*workspace.roots, *workspace.pinned))]
-        mounts.append((MEMORY, _SHARED_MEMORY))
+        mounts += [(MEMORY, _SHARED_MEMORY), (TERMINALS, _TERMINALS[1])]
         mounts += [(CLOSE, path) for path in workspace.protected]
     if carved:
         grants.append((landlock.READ_DIR, "/"))
@@ -184,7 +184,7 @@ def _confinement(wanted: Wanted, kernel: Kernel) -> Confinement:
     mounts += [(HIDE, path) for path in wanted.hidden]
     return Confinement(
         powerless=True,
-        landlock=(files, 0 if network is True or network == "loopback" else tcp, scopes),
+        landlock=(files, 0 if network is True or (network == "loopback" and kernel.networks) else tcp, scopes),
         grants=[(rights, os.fsencode(path)) for rights, path in grants],
         ports=network if isinstance(network, tuple) else (),
         filter=_filter(wanted, kernel),
@@ -202,7 +202,7 @@ def _filter(wanted: Wanted, kernel: Kernel) -> bytes:
     sockets: Sockets = "none"
     if isinstance(wanted.network, tuple):
         sockets = "tcp"
-    elif wanted.network is not False:
+    elif wanted.network is True or (wanted.network and kernel.networks):
         sockets = "internet"
     return program(
         kernel.machine,

@@ -185,6 +185,8 @@ def rules(*, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncat
     if sockets == "tcp":  # data with the first packet needs no `connect`, which is all that Landlock watches
         found["sendto"] = found["sendmmsg"] = _without(3, _MSG_FASTOPEN)
         found["sendmsg"] = _without(2, _MSG_FASTOPEN)
+        if not unix:  # without `bind`, which Landlock watches, it picks a port by itself
+            found["listen"] = _deny()
     if metadata:
         found |= dict.fromkeys(_METADATA, _deny())
     if shared:

@@ -56,7 +56,7 @@ def look(cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = ()) 
             if os.path.isdir(directory) and _is_ours(directory) and not os.path.islink(pointer):
                 roots[directory] = None
                 pinned.append(directory)
-    else:
+    if pointer != os.path.join(here, ".git"):  # none yet, or one above
         kept += [os.path.join(here, ".git", name) for name in _OF_GIT]
     kept += [os.path.realpath(path) for path in kept if os.path.islink(path)]
     tops = tuple(roots)
