@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nacre.policy.rule import Hit
 from nacre.shell import Command, Script
-from nacre.shell.shells import SHELLS
+from nacre.shell.shells import SHELLS, shell_options
 from nacre.shell.text import whole
 
 _STATEMENT = re.compile(r"(?:^|[\n;&|({`]|\b(?:then|do|else|exec|sudo|eval)\s)\s*[\"']?$")
@@ -22,15 +22,16 @@ def is_shell(program: str) -> bool:
 
 def takes_orders(command: Command) -> bool:
     """A shell that executes whatever it reads, and nobody knows what that will be."""
-    if not is_shell(command.name) or command.has("-c") or command.operands("-o", "+o", "-O", "+O"):
+    if not is_shell(command.name):
+        return False
+    flags, _, rest = shell_options(command.argv)
+    if "c" in flags or (rest and "s" not in flags):
         return False
     return command.stdin is None or not whole(command.stdin)
 
 
 def executes(command: Command, mark: str) -> Hit | None:
     """A shell or interpreter for which text of this origin is code, not only data in its code."""
-    if command.name in SHELLS and command.has("-n"):  # reads it only
-        return None
     if mark in "".join(command.argv[:1]):
         outer = command.parent
         return Hit(words="$(…)") if outer is None or outer.script is None or mark not in outer.script else None

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from nacre.policy.rule import WRITES
 from nacre.shell import Command
+from nacre.shell.arities import sort_tar
+from nacre.shell.options import taking
 from nacre.shell.state import absolute
 from nacre.shell.text import has_glob
 
@@ -60,36 +62,15 @@ def _changes(command: Command) -> Iterator[Change]:
         yield from look(command)
 
 
-def values(command: Command, short: str, long: str = "", before: str = "") -> list[str]:
-    """What an option is given: `-o f`, `-of`, `--output f`, `--output=f`, and `-sSo f`, if `before` has `sS`."""
-    found, cluster = [], re.compile(rf"-[{re.escape(before)}]*{short}(.*)" if before else rf"-{short}(.*)", re.DOTALL)
-    argv = command.argv
-    for index, word in enumerate(argv[1:], 1):
-        following = argv[index + 1] if index + 1 < len(argv) else ""
-        if long and word.startswith("--"):
-            name, equals, value = word.partition("=")
-            if name == long:
-                found.append(value if equals else following)
-        elif match := cluster.fullmatch(word):
-            found.append(match[1] or following)
-    return found
-
-
-def _of(deed: Deed, *valued: str) -> Callable[[Command], Iterator[Change]]:
+def _of(deed: Deed) -> Callable[[Command], Iterator[Change]]:
     """Every operand."""
-    return lambda command: (Change(deed, each) for each in command.operands(*valued))
-
-
-_VALUED = {
-    "install": ("-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group"),
-    "rsync": ("-e", "--rsh", "-f", "--filter", "--exclude", "--include", "--exclude-from", "--files-from"),
-}
+    return lambda command: (Change(deed, each) for each in command.operands())
 
 
 def _copied(command: Command) -> Iterator[Change]:
     """cp, mv, install, ln, rsync: to the last operand, or to the directory of `-t`."""
-    operands = command.operands(*_VALUED.get(command.name, ("-t", "--target-directory", "-S", "--suffix")))
-    into = [] if command.name == "rsync" else values(command, "t", "--target-directory", before="abdfilnprsuvPRxTDCc")
+    operands = command.operands()
+    into = [] if command.name == "rsync" else command.given.values("-t", "--target-directory")
     sources = operands if into else operands[:-1]
     if command.name == "install" and command.has("-d", "--directory"):
         yield from (Change(Deed.MAKES, each) for each in operands)
@@ -107,30 +88,42 @@ def _dd(command: Command) -> Iterator[Change]:
             yield Change(Deed.FILLS, word.partition("=")[2])
 
 
+def _edited(command: Command) -> Iterator[Change]:
+    """sed with `-i`; its first operand is the script, unless an option brings it."""
+    given = command.given
+    if given.has("-i", "-I", "--in-place"):
+        scripted = given.has("-e", "-f", "--expression", "--file")
+        yield from (Change(Deed.FILLS, each) for each in given.operands[0 if scripted else 1 :])
+
+
 def _in_place(command: Command) -> Iterator[Change]:
-    """sed and perl with `-i`; their first operand is the script, unless an option brings it."""
+    """perl and ruby with `-i`; as `_edited`, but `-pie` is not what it seems."""
     scripted, edits = False, False
     for word in command.options():
-        edits = edits or bool(re.match(r"-[nErszulpwa0-9]*i|--in-p", word))
-        scripted = scripted or bool(re.match(r"-[nErszulpwai0]*[ef]|--expression|--file", word))
+        edits = edits or bool(re.match(r"-[nslpwa0-9]*i", word))
+        scripted = scripted or bool(re.match(r"-[nslpwai0]*[eE]", word))
     if edits:
-        valued = [word for word in command.options() if re.fullmatch(r"-[nErszulpwai0]*[ef]|--expression|--file", word)]
-        yield from (Change(Deed.FILLS, each) for each in command.operands(*valued)[0 if scripted else 1 :])
+        valued = tuple(word for word in command.options() if re.fullmatch(r"-[nslpwai0]*[eE]|-[IMrC]", word))
+        found, skip = [], False
+        for word in command.args:
+            if skip or word in valued:
+                skip = not skip
+            elif word[:1] != "-":
+                found.append(word)
+        yield from (Change(Deed.FILLS, each) for each in found[0 if scripted else 1 :])
 
 
 def _marked(command: Command) -> Iterator[Change]:
     """chmod, chown, chgrp: the first operand is the mode or owner."""
     given = command.has("--reference") or any(re.fullmatch(r"-[rwxXst]+", word) for word in command.options())
-    yield from (Change(Deed.MARKS, each) for each in command.operands("--reference", "--from")[0 if given else 1 :])
+    yield from (Change(Deed.MARKS, each) for each in command.operands()[0 if given else 1 :])
 
 
 def _fetched(command: Command) -> Iterator[Change]:
     if command.name == "curl":
-        files = values(command, "o", "--output", before="fsSLkvigGjlnNpqRZaBIJOM#012346")
-        files += values(command, "\0", "--output-dir")
+        files = command.given.values("-o", "--output", "--output-dir")
     else:
-        files = values(command, "O", "--output-document", before="qcNrvdxnSF46")
-        files += values(command, "P", "--directory-prefix")
+        files = command.given.values("-O", "--output-document", "-P", "--directory-prefix")
     yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
@@ -139,25 +132,24 @@ def _to_output(command: Command) -> Iterator[Change]:
     if command.name == "openssl":
         files = [after for word, after in pairwise(command.argv) if word == "-out"]
     else:
-        files = values(command, "o", "--output")
+        files = command.given.values("-o", "--output")
     yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
 def _unpacked(command: Command) -> Iterator[Change]:
-    first = command.argv[1] if len(command.argv) > 1 else ""
     if command.name == "unzip":
-        into = values(command, "d")
-    elif any(re.fullmatch(r"-[A-Za-z]*x[A-Za-z]*|--extract|--get", word) for word in command.args) or "x" in first[:4]:
-        into = values(command, "C", "--directory")
+        into = taking(("-d", "-P", "-x")).sort(command.args).values("-d")
     else:
-        into = []
+        given = sort_tar(command.args)
+        into = given.values("-C", "--directory") if given.has("-x", "--extract", "--get") else []
     yield from (Change(Deed.FILLS, each) for each in into)
 
 
 _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copied),
     **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
-    **dict.fromkeys(("sed", "gsed", "perl"), _in_place),
+    **dict.fromkeys(("sed", "gsed"), _edited),
+    "perl": _in_place,
     **dict.fromkeys(("chmod", "chown", "chgrp"), _marked),
     **dict.fromkeys(("curl", "wget"), _fetched),
     **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),
@@ -165,14 +157,14 @@ _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     "ddrescue": lambda command: (Change(Deed.FILLS, each) for each in command.operands()[1:2]),
     "tee": _of(Deed.FILLS),
     "sponge": _of(Deed.FILLS),
-    "touch": _of(Deed.FILLS, "-d", "--date", "-t", "-r", "--reference"),
-    "truncate": _of(Deed.FILLS, "-s", "--size", "-r", "--reference"),
-    "fallocate": _of(Deed.FILLS, "-l", "--length", "-o", "--offset"),
-    "mkdir": _of(Deed.MAKES, "-m", "--mode"),
+    "touch": _of(Deed.FILLS),
+    "truncate": _of(Deed.FILLS),
+    "fallocate": _of(Deed.FILLS),
+    "mkdir": _of(Deed.MAKES),
     "rm": _of(Deed.TAKES),
     "rmdir": _of(Deed.TAKES),
     "unlink": _of(Deed.TAKES),
-    "shred": _of(Deed.FILLS, "-n", "--iterations", "-s", "--size"),
+    "shred": _of(Deed.FILLS),
 }
 
 WRITERS = (WRITES, *_PROGRAMS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from shlex import quote
 
+from nacre.shell.arities import SHAPES, sort_tar
 from nacre.shell.command import Command
+from nacre.shell.options import taking
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import SOME, UNKNOWN, whole
@@ -20,9 +22,10 @@ _GIT_COMMANDS = frozenset(
     "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter "
     "--tag-name-filter --upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
 )
-_TAR = re.compile(
-    r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL
-)
+_TAR = (
+    "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--to-command", "--rsh-command",
+    "--rmt-command",
+)  # fmt: skip
 _ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\.shell|\.system)\s*([^\n]+)")
 _SED_WRITES = re.compile(r"(?:^|[;{}\n/0-9$])\s*[wW]\s+([^\n;}]+)")
 _SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
@@ -74,23 +77,19 @@ def _subcommand(runner: Runner, command: Command, state: State) -> None:
 
 
 def _tar(runner: Runner, command: Command, state: State) -> str:
-    for index, word in enumerate(command.args):
-        following = command.args[index + 1] if index + 1 < len(command.args) else ""
-        if found := _TAR.match(word):
-            runner.read(command, found[1], state.fork())
-        elif word == "--checkpoint-action" and following.startswith("exec="):
-            runner.read(command, following[5:], state.fork())
-        elif word in ("--to-command", "-I", "--use-compress-program", "-F", "--info-script"):
-            runner.read(command, following, state.fork())
+    given = sort_tar(command.args)
+    actions = [each[5:] for each in given.values("--checkpoint-action") if each.startswith("exec=")]
+    for text in (*actions, *given.values(*_TAR)):
+        runner.read(command, text, state.fork())
     return UNKNOWN
 
 
 def _sed(runner: Runner, command: Command, state: State) -> str:
-    pairs = list(zip(command.args, command.args[1:], strict=False))
-    texts = [after for word, after in pairs if word in ("-e", "--expression")]
-    texts += [state.written.get(state.path(after), "") for word, after in pairs if word in ("-f", "--file")]
+    given = command.given
+    texts = given.values("-e", "--expression")
+    texts += [state.written.get(state.path(name), "") for name in given.values("-f", "--file")]
     if not texts:
-        texts = command.operands("-l")[:1]
+        texts = given.operands[:1]
     lines = UNKNOWN if command.stdin is None else command.stdin
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
@@ -105,9 +104,7 @@ def _sed(runner: Runner, command: Command, state: State) -> str:
 
 
 def _make(runner: Runner, command: Command, state: State) -> str:
-    name = next(
-        (after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-f"), "Makefile"
-    )
+    name = (command.given.values("-f", "--file", "--makefile") or ["Makefile"])[0]
     text = command.stdin if name == "-" else state.written.get(state.path(name))
     if command.has("-n", "--dry-run", "--just-print"):
         return UNKNOWN
@@ -143,12 +140,8 @@ def _option(*names: str) -> Follows:
     """A program that runs the value of one of these options."""
 
     def follow(runner: Runner, command: Command, state: State) -> str:
-        for index, word in enumerate(command.args):
-            for name in names:
-                if word == name and index + 1 < len(command.args):
-                    runner.read(command, command.args[index + 1], state.fork())
-                elif word.startswith(name + "="):
-                    runner.read(command, word[len(name) + 1 :], state.fork())
+        for text in (taking(names).sort(command.args) if command.name not in SHAPES else command.given).values(*names):
+            runner.read(command, text, state.fork())
         return UNKNOWN if command.stdin is None else command.stdin
 
     return follow

@@ -21,11 +21,23 @@ _INTERPRETERS = {  # program: options whose value is code
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
 _LOCAL_COMMAND = re.compile(r"(?:-o)?(?:ProxyCommand|LocalCommand)[= ](.+)", re.IGNORECASE | re.DOTALL)
 _TMUX_RUNS = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell", "run")
+_SU = Shape(
+    "cugGsTw",
+    "command session-command user group supp-group shell whitelist-environment",
+    flags="login pty fast preserve-environment",
+)
+_SCRIPT = Shape(
+    "cEIOBmoT",
+    "command echo log-in log-out log-io logging-format output-limit log-timing",
+    flags="append return flush force quiet",
+    attached="t",
+    operands=1,
+)
 _VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
 
 
 def _shell(runner: Runner, command: Command, state: State) -> str:
-    flags, settings, rest = _shell_options(command.argv)
+    flags, settings, rest = shell_options(command.argv)
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
     inner = state.fork()
@@ -46,7 +58,7 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
     return _executed(runner, command, inner.written.get(inner.path(rest[0])), inner, list(rest[1:]))
 
 
-def _shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
+def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
     """Letters of the options, their long names and values, and the words after them."""
     flags, settings, index = "", [], 1
     while index < len(argv):
@@ -137,7 +149,7 @@ def _ssh(runner: Runner, command: Command, state: State) -> str:
 
 
 def _su(runner: Runner, command: Command, state: State) -> str:
-    text = _anywhere(command, "-c", "--command", "--session-command")
+    text = _called(command, _SU)
     if text is None:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
@@ -145,30 +157,23 @@ def _su(runner: Runner, command: Command, state: State) -> str:
     return runner.read(command, text, state.fork(), stdin=command.stdin)
 
 
-def _anywhere(command: Command, *names: str) -> str | None:
-    """The value of an option that may stand after operands."""
-    for index, word in enumerate(command.args):
-        for name in names:
-            if word == name:
-                return command.args[index + 1] if index + 1 < len(command.args) else None
-            if word.startswith(name + "=") and name.startswith("--"):
-                return word[len(name) + 1 :]
-            if not name.startswith("--") and word[:1] == "-" and word[:2] != "--" and word.endswith(name[1]):
-                return command.args[index + 1] if index + 1 < len(command.args) else None
-    return None
+def _called(command: Command, shape: Shape) -> str | None:
+    """The value of an option that may stand after operands; after `--` it is the shell's."""
+    found = shape.sort(word for word in command.args if word != "--").values("-c", "--command", "--session-command")
+    return found[0] if found else None
 
 
 def _runuser(runner: Runner, command: Command, state: State) -> str:
-    if _anywhere(command, "-c", "--command") is not None:
+    if _called(command, _SU) is not None:
         return _su(runner, command, state)
-    return runner.follow(command, Shape("ugGsw", "user group supp-group shell").command(command.argv), state)
+    return runner.follow(command, _SU.command(command.argv), state)
 
 
 def _script(runner: Runner, command: Command, state: State) -> str:
-    text = _anywhere(command, "-c", "--command")
+    text = _called(command, _SCRIPT)
     if text is not None:
         return runner.read(command, text, state.fork())
-    return runner.follow(command, tuple(command.operands("-I", "-O", "-B", "-T", "-E", "-o")[1:]), state.fork())
+    return runner.follow(command, _SCRIPT.command(command.argv), state.fork())
 
 
 def _at(runner: Runner, command: Command, state: State) -> str:

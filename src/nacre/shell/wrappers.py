@@ -14,7 +14,13 @@ from nacre.shell.state import State
 from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
 
 _SIMPLE = {
-    "sudo": Shape("ughpCrtTUDRac", "user group host prompt close-from role type chdir chroot", assignments=True),
+    "sudo": Shape(
+        "ughpCrtTUDRac",
+        "user group host prompt close-from role type chdir chroot command-timeout other-user login-class auth-type",
+        flags="preserve-env list login shell edit stdin set-home non-interactive background remove-timestamp "
+        "reset-timestamp validate version help askpass preserve-groups",
+        assignments=True,
+    ),
     "doas": Shape("uCa"),
     "command": Shape(),
     "builtin": Shape(),
@@ -23,29 +29,46 @@ _SIMPLE = {
     "ionice": Shape("cnpPu", "class classdata pid pgid uid"),
     "timeout": Shape("ks", "kill-after signal", operands=1),
     "gtimeout": Shape("ks", "kill-after signal", operands=1),
-    "time": Shape("fo", "format output"),
+    "time": Shape("fo", "format output", flags="append portability verbose quiet"),
     "stdbuf": Shape("ioe", "input output error"),
-    "setsid": Shape(),
-    "setpriv": Shape("", "reuid regid groups inh-caps ambient-caps bounding-set"),
+    "setsid": Shape(flags="ctty fork wait"),
+    "setpriv": Shape(
+        "",
+        "reuid regid ruid euid rgid egid groups inh-caps ambient-caps bounding-set securebits pdeathsig "
+        "selinux-label apparmor-profile landlock-access landlock-rule",
+        flags="init-groups keep-groups clear-groups no-new-privs reset-env",
+    ),
     "chroot": Shape("", "userspec groups", operands=1),
-    "taskset": Shape("", operands=1),
-    "chrt": Shape("TPD", operands=1),
-    "strace": Shape("eoOpPsSuEabIX"),
-    "ltrace": Shape("eoplsunaAFD"),
-    "unshare": Shape("RwSG", "root wd setuid setgid"),
+    "taskset": Shape("", operands=1, flags="all-tasks pid cpu-list"),
+    "chrt": Shape("TPD", "sched-runtime sched-period sched-deadline", operands=1),
+    "strace": Shape(
+        "eoOpPsSuEabIX",
+        "output attach string-limit trace-path user env columns detach-on interruptible summary-sort-by trace "
+        "abbrev verbose raw signal status read write fault inject decode-fds summary-columns kvm",
+    ),
+    "ltrace": Shape("eoplsunaAFD", "output library align debug config indent where"),
+    "unshare": Shape(
+        "RwSGl",
+        "root wd setuid setgid propagation setgroups map-user map-group map-users map-groups load-interp "
+        "monotonic boottime",
+    ),
     "nsenter": Shape("tSGrw", "target setuid setgid"),
-    "prlimit": Shape("p", "pid"),
+    "prlimit": Shape("po", "pid output", attached="cdefilmnqrstuvxy"),
     "systemd-run": Shape(
-        "pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True
+        "pEutHM",
+        "property setenv unit description slice uid gid nice working-directory service-type machine host "
+        "on-active on-boot on-calendar timer-property path-property socket-property",
+        flags="user system scope pty pipe wait quiet collect same-dir shell",
+        assignments=True,
     ),
     "systemd-inhibit": Shape("", "what who why mode"),
     "gosu": Shape(operands=1),
     "su-exec": Shape(operands=1),
-    "pkexec": Shape("", "user"),
-    "fakeroot": Shape("lsib"),
+    "pkexec": Shape("u", "user"),
+    "fakeroot": Shape("lsib", "lib faked"),
     "eatmydata": Shape(),
     "unbuffer": Shape(),
-    "rlwrap": Shape("afHPSs"),
+    "rlwrap": Shape("bcfgHlmOpPqsStwz", attached="a"),
     "catchsegv": Shape(),
     "caffeinate": Shape("tw"),
     "dbus-run-session": Shape("", "config-file"),
@@ -83,26 +106,53 @@ _SIMPLE = {
     "setuidgid": Shape(operands=1),
     "start-stop-daemon": Shape("xapugndkcNPI", "exec startas pidfile user group name chdir signal retry chuid"),
 }
-_ENV = Shape("uCSa", "unset chdir split-string argv0", assignments=True)
-_SPLIT = re.compile(r"(?:-[i0v]*S|--split-string=?)(.*)", re.DOTALL)
-_XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
-_PARALLEL = Shape(
-    "jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout"
+_ENV = Shape(
+    "uCSaP",
+    "unset chdir split-string argv0",
+    flags="ignore-environment ignore-signal null debug block-signal default-signal list-signal-handling",
+    assignments=True,
 )
-_FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
-_WATCH = Shape("ndc", "interval")
+_SPLITS = ("-S", "--split-string")
+_XARGS = Shape(
+    "adEILnPsJRS",
+    "arg-file delimiter max-args max-procs max-chars process-slot-var",
+    flags="null no-run-if-empty verbose interactive exit open-tty show-limits replace eof max-lines",
+    attached="iel",
+)
+_PARALLEL = Shape(
+    "jaIdCELnNPSs",
+    "jobs max-procs arg-file delimiter colsep max-args max-replace-args joblog results sshlogin sshloginfile workdir "
+    "wd tmpdir delay timeout retries load memfree nice block recend recstart tagstring shellquote env basefile return "
+    "halt tempdir trc profile",
+)
+_FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
+_WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
 _LONGEST_LINE = 4096
 _FILTERS = frozenset(
     "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
     "-anewer -cnewer -size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser "
     "-nogroup -fstype".split()
 )
-_RUNNERS = {  # program: subcommands after which a command follows
-    "conda": ("run",), "mamba": ("run",), "perf": ("stat", "record"),
-    "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),
-    "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "mise": ("exec", "x"), "asdf": ("exec",), "nix-shell": (),
-    "rbenv": ("exec",), "pyenv": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
-}  # fmt: skip
+_CALLS = ("-c", "--call", "--command", "--run")
+_NODE = Shape("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
+_PYTHON = Shape(
+    "pwiCPEG",
+    "with with-editable with-requirements extra group only-group python package project directory env-file index-url "
+    "index extra-index-url default-index find-links cache-dir config-file venv-path env name prefix cwd",
+)
+_RUNNERS: dict[str, tuple[tuple[str, ...], Shape]] = {  # the subcommands after which a command follows, and options
+    **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "rye", "hatch"), (("run",), _PYTHON)),
+    **dict.fromkeys(("conda", "mamba"), (("run",), Shape("np", "name prefix cwd"))),
+    **dict.fromkeys(("npx", "bunx", "pnpx"), ((), _NODE)),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), (("exec", "x", "dlx"), _NODE)),
+    **dict.fromkeys(("asdf", "bundle", "rbenv", "pyenv"), (("exec",), Shape())),
+    "mise": (("exec", "x"), Shape("cCjE", "command cd jobs env")),
+    "nix-shell": ((), Shape("AIEijp", "run command attr include expr keep packages argstr cores max-jobs")),
+    "perf": (
+        ("stat", "record"),
+        Shape("eptrCGxoIDMFcmuj", "event pid tid repeat cpu cgroup output delay freq count mmap-pages uid call-graph"),
+    ),
+}
 
 
 def _simple(runner: Runner, command: Command, state: State) -> str:
@@ -116,6 +166,8 @@ def _simple(runner: Runner, command: Command, state: State) -> str:
     if directory is not None:
         state = state.fork()
         state.cwd = state.path(directory)
+    if command.name == "prlimit" and rest and re.fullmatch(r"[\d:]+|unlimited", rest[0]):  # as people think it is read
+        rest = rest[1:]
     return runner.follow(command, rest, state)
 
 
@@ -140,12 +192,14 @@ def _env(runner: Runner, command: Command, state: State) -> str:
 
 def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
     """`env -S "a b" c` is `env a b c`."""
-    for index, word in enumerate(argv):
-        found = _SPLIT.fullmatch(word)
-        if found is None:
-            continue
-        text, after = (found[1], index + 1) if found[1] else ("".join(argv[index + 1 : index + 2]), index + 2)
-        return (*argv[:index], *_shell_words(source(text)), *argv[after:])
+    index = 1
+    while index < len(argv) and argv[index][:1] == "-" and argv[index] != "--":
+        options, taken = _ENV.option(argv[index], argv[index + 1] if index + 1 < len(argv) else None)
+        after = index + 1 + taken
+        for name, value in options:
+            if name in _SPLITS and value is not None:
+                return (*argv[:index], *_shell_words(source(value)), *argv[after:])
+        index = after
     return argv
 
 
@@ -161,10 +215,9 @@ def _lines(stdin: str | None) -> list[str]:
 
 def _xargs(runner: Runner, command: Command, state: State) -> str:
     rest = _XARGS.command(command.argv)
-    if any(re.match(r"-[a-z0-9]*[ie]\{\}$|-i$", word) for word in command.options()):
-        mark = "{}"
-    else:
-        mark = _XARGS.value(command.argv, "-I", "-J", "--replace") or ""
+    given = _XARGS.leading(command.argv)
+    marks = given.values("-I", "-J", "-i", "--replace") or ["{}"] * given.has("-i", "--replace")
+    mark = marks[-1] if marks else ""
     lines = _lines(command.stdin)
     if not rest:
         return "\n".join(lines)
@@ -174,7 +227,7 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
                 command, tuple(word.replace(mark, line.strip()[:_LONGEST_LINE]) for word in rest[:256]), state, ""
             )
         return UNKNOWN
-    whole_lines = _XARGS.value(command.argv, "-d", "--delimiter") is not None or command.has("-0", "--null")
+    whole_lines = given.has("-d", "--delimiter", "-0", "--null")
     words: list[str] = []
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
@@ -239,8 +292,8 @@ def _flock(runner: Runner, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
     rest = command.argv[first + 1 :]
-    if text is None and rest[:1] in (("-c",), ("--command",)):
-        text = " ".join(rest[1:2])
+    if text is None:  # it may stand behind the file
+        text = _FLOCK.value(("flock", *rest), "-c", "--command")
     if text is not None:
         return runner.read(command, text, state)
     return runner.follow(command, rest, state)
@@ -257,16 +310,18 @@ def _hyperfine(runner: Runner, command: Command, state: State) -> str:
 
 
 def _runner(runner: Runner, command: Command, state: State) -> str:
-    subcommands = _RUNNERS[command.name]
-    words = command.args
+    subcommands, shape = _RUNNERS[command.name]
+    argv = command.argv
     if subcommands:
-        if not words or words[0] not in subcommands:
+        argv = argv[shape.first(argv) :]
+        if not argv or argv[0] not in subcommands:
             return UNKNOWN
-        words = words[1:]
-    while words and (words[0] == "--" or (words[0].startswith("-") and words[0] not in ("-c", "--command", "--run"))):
-        words = words[1:]
-    if words[:1] in (("-c",), ("--command",), ("--call",), ("--run",)) and len(words) > 1:
-        return runner.read(command, words[1], state)
+    text = shape.value(argv, *_CALLS)
+    if text is not None:
+        return runner.read(command, text, state)
+    words = argv[shape.first(argv) :]
+    if command.name == "mise" and "--" in words:  # `mise exec node@20 -- npm test`
+        words = words[words.index("--") + 1 :]
     return runner.follow(command, words, state)
 
 

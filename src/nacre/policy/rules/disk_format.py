@@ -55,11 +55,7 @@ def finds(command: Command, around: Around) -> Hit | None:
         return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None
     if name in _MAKERS:
         devices = [each for each in command.args if plain(each)] + command.operands(*_VALUED)
-        found = (
-            any(_device(each, command) for each in devices)
-            and not command.has("-V")
-            and not (name in _TRIES and command.has("-n"))
-        )
+        found = any(_device(each, command) for each in devices) and not (name in _TRIES and command.has("-n"))
     elif name in _READS:
         found = not command.has(*_READS[name]) or (name == "sgdisk" and command.has(*_CHANGES))
     elif name in _ACTS:
