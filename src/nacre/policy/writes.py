@@ -88,6 +88,17 @@ def _dd(command: Command) -> Iterator[Change]:
             yield Change(Deed.FILLS, word.partition("=")[2])
 
 
+def _imaged(command: Command) -> Iterator[Change]:
+    """qemu-img, bmaptool: after a subcommand."""
+    operands = command.operands()
+    if operands[:1] == ["create"]:
+        yield from (Change(Deed.FILLS, each) for each in operands[1:2])
+    elif operands[:1] in (["convert"], ["copy"]) and len(operands) > 2:
+        yield Change(Deed.FILLS, operands[-1])
+    elif operands[:1] == ["dd"]:
+        yield from _dd(command)
+
+
 def _edited(command: Command) -> Iterator[Change]:
     """sed with `-i`; its first operand is the script, unless an option brings it."""
     given = command.given
@@ -154,6 +165,7 @@ _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     **dict.fromkeys(("curl", "wget"), _fetched),
     **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),
     **dict.fromkeys(("tar", "bsdtar", "unzip"), _unpacked),
+    **dict.fromkeys(("qemu-img", "bmaptool"), _imaged),
     "ddrescue": lambda command: (Change(Deed.FILLS, each) for each in command.operands()[1:2]),
     "tee": _of(Deed.FILLS),
     "sponge": _of(Deed.FILLS),

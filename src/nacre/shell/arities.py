@@ -89,6 +89,8 @@ SHAPES: dict[str, Shape] = {
     "make": Shape(
         "CfIoWE", "directory file makefile include-dir old-file what-if new-file eval", attached="jl"
     ),
+    "qemu-img": Shape("fOolStTmBrFb", "object rate-limit"),
+    "bmaptool": Shape("", "bmap bmap-sig"),
     **dict.fromkeys(("scp", "sftp"), _SSH_COPY),
     "patch": _PATCH,
     "base64": Shape("wio", "wrap input output"),

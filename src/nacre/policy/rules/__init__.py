@@ -26,14 +26,14 @@ LISTED: dict[str, tuple[str, ...]] = {
         "disk_format": (
             "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
             "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.hfsplus "
-            "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos pvcreate pvremove "
-            "fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool diskutil nvme lvremove vgremove parted "
-            "wipefs format"
+            "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos mkudffs mkreiserfs "
+            "pvcreate pvremove mkfs.* newfs_* fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool "
+            "diskutil nvme bcachefs lvremove vgremove parted wipefs format"
         ),
         "disk_write": (
             "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
-            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred "
-            "blkdiscard badblocks hdparm"
+            "pv tar bsdtar unzip qemu-img bmaptool ddrescue tee sponge touch truncate fallocate mkdir rm rmdir "
+            "unlink shred blkdiscard badblocks hdparm"
         ),
         "docker_prune": "docker podman nerdctl",
         "download_to_shell": "code",
@@ -73,24 +73,30 @@ LISTED: dict[str, tuple[str, ...]] = {
         "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
         "ssh_write": (
             "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
-            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+            "pv tar bsdtar unzip qemu-img bmaptool ddrescue tee sponge touch truncate fallocate mkdir rm rmdir "
+            "unlink shred"
         ),
         "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
         "too_complex": "unread",
         "user_delete": "userdel deluser groupdel delgroup passwd dscl",
         "write_etc": (
             "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
-            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+            "pv tar bsdtar unzip qemu-img bmaptool ddrescue tee sponge touch truncate fallocate mkdir rm rmdir "
+            "unlink shred"
         ),
     }.items()
 }
-"""Each with the commands it looks at: `*` is every one, `>` every one that writes to a file."""
+"""Each with the commands it looks at: `*` is every one, `mkfs.*` a family, `>` every one that writes to a file."""
 
 MODULES = tuple(LISTED)
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}
 for _module, _commands in LISTED.items():
     for _command in _commands:
         _BY_COMMAND[_command] = (*_BY_COMMAND.get(_command, ()), _module)
+
+
+_FAMILIES = tuple(command[:-1] for command in _BY_COMMAND if len(command) > 1 and command.endswith("*"))
+"""How the names of such commands begin."""
 
 
 @cache
@@ -111,9 +117,13 @@ _RULES: dict[str, tuple[Rule, ...]] = {}
 def rules_for(command: str) -> tuple[Rule, ...]:
     """The rules that look at a command of this name."""
     known = _RULES.get(command)
-    if known is None and command in _BY_COMMAND:
+    if known is None:
+        if command not in _BY_COMMAND:
+            if not command.startswith(_FAMILIES):
+                return ()
+            command = next(f"{family}*" for family in _FAMILIES if command.startswith(family))
         known = _RULES[command] = _loaded(_BY_COMMAND[command])
-    return known or ()
+    return known
 
 
 @cache
