@@ -7,11 +7,16 @@ from collections.abc import Iterator
 
 from nacre.policy.rule import Hit
 from nacre.shell import Command, Script
-from nacre.shell.shells import SHELLS, shell_options
+from nacre.shell.shells import SHELLS, is_interpreter, shell_options
 from nacre.shell.text import whole
 
-_STATEMENT = re.compile(r"(?:^|[\n;&|({`]|\b(?:then|do|else|exec|sudo|eval)\s)\s*[\"']?$")
-"""What stands before a command."""
+_STATEMENT = re.compile(r"(?:^|[\n;{])\s*$")
+"""What stands before a statement, in most languages."""
+_RUN = re.compile(
+    r"\b(?:exec|eval|system|popen|execSync|shell_exec|passthru|Function|getoutput|check_output|check_call|run|call|Popen)"
+    r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
+)
+"""What stands before text that is run."""
 _PIPE = re.compile(r"\s*\|(?!\|)&?\s*")
 
 
@@ -31,14 +36,23 @@ def takes_orders(command: Command) -> bool:
 
 
 def executes(command: Command, mark: str) -> Hit | None:
-    """A shell or interpreter for which text of this origin is code, not only data in its code."""
+    """Text of this origin is run: it is a command itself, or code in another language, not only data in it."""
     if mark in "".join(command.argv[:1]):
         outer = command.parent
-        return Hit(words="$(…)") if outer is None or outer.script is None or mark not in outer.script else None
-    code = command.script or ""
+        while outer is not None and mark not in (outer.script or ""):
+            outer = outer.parent
+        return Hit(words="$(…)" if outer is None else outer.words)
+    code = command.script
+    if not code or mark not in code or not is_interpreter(command.name):  # what a shell reads has been followed
+        return None
+    from nacre.shell.interpreters import QUOTED  # slow
+
+    quoted = [found.span() for found in QUOTED.finditer(code)]
     at = code.find(mark)
     while at >= 0:
-        if _STATEMENT.search(code[max(0, at - 200) : at]):
+        before = code[max(0, at - 200) : at]
+        inside = any(start < at < end for start, end in quoted)
+        if _RUN.search(before) or (not inside and _STATEMENT.search(before)):
             return Hit()
         at = code.find(mark, at + 1)
     return None

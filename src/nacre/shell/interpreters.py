@@ -40,7 +40,7 @@ _ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
 _STARTS = re.compile(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
 _INPUT = re.compile(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
 _PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
-_QUOTED = re.compile(
+QUOTED = re.compile(
     r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
 )
 _BLANKS = re.compile(r"\s{2,}")
@@ -67,7 +67,7 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
     if language.endswith("awk"):
         yield from _in_awk(code)
         return
-    quoted = [found.span() for found in _QUOTED.finditer(code)]
+    quoted = [found.span() for found in QUOTED.finditer(code)]
     for found in _calls(_LIST_CALLS, code, quoted):
         words = tuple(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[1]))
         if len(words) > 1:

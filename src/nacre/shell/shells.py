@@ -227,6 +227,11 @@ def _terminal(runner: Runner, command: Command, state: State) -> str:
     return runner.read(command, " ".join(words), state.fork()) if words else UNKNOWN
 
 
+def is_interpreter(program: str) -> bool:
+    """Of another language than the shell's."""
+    return FOLLOWERS.get(program) is _interpreter
+
+
 FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(SHELLS, _shell),
     **dict.fromkeys(_INTERPRETERS, _interpreter),
