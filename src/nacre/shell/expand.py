@@ -199,6 +199,8 @@ class Expander:
                 return self.state.cwd
             case "OLDPWD":
                 return UNKNOWN
+            case "USER" | "LOGNAME":
+                return self.state.user
             case "PPID":
                 return PARENT
             case "$":

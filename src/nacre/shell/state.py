@@ -154,6 +154,11 @@ class State:
     def forget(self, name: str) -> None:
         self.variables.own[name] = None
 
+    @property
+    def user(self) -> str:
+        """As a rule, the home is called as its owner is."""
+        return self.home.rpartition("/")[2] or SOME
+
     def path(self, name: str) -> str:
         return absolute(name, self.cwd)
 

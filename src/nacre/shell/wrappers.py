@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
@@ -128,11 +129,12 @@ _PARALLEL = Shape(
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
 _WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
 _LONGEST_LINE = 4096
-_FILTERS = frozenset(
-    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
-    "-anewer -cnewer -size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser "
-    "-nogroup -fstype".split()
+_CHOOSES = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
+    r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
 )
+_LITERAL = re.compile(r"[\w.@+ -]+", re.ASCII)
+_ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
 _CALLS = ("-c", "--call", "--command", "--run")
 _NODE = Shape("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
 _PYTHON = Shape(
@@ -267,25 +269,45 @@ def _find(runner: Runner, command: Command, state: State) -> str:
         len(words),
     )
     starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
-    filtered = any(
-        word in _FILTERS and not (following in ("*", STAR, ".*") and word.endswith(("name", "path", "regex")))
-        for word, following in zip(words, (*words[1:], ""), strict=False)
-    )
+    found = _found(words)
     while index < len(words):
         if words[index] in ("-exec", "-execdir", "-ok", "-okdir"):
             end = index + 1
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
-            for start in starts:
-                found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
-                runner.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
+            for path in [f"{start.rstrip('/')}/{each}" for start in starts for each in found]:
+                runner.follow(command, tuple(word.replace("{}", path) for word in words[index + 1 : end]), state, "")
             index = end
         elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
             return ansi_c(words[index + 1])
         index += 1
-    if filtered or not all(plain(start) for start in starts):
+    if found == [SOME] or not all(plain(start) for start in starts):
         return SOME
-    return "\n".join(f"{start.rstrip('/')}/{STAR}" for start in starts)
+    if found == [STAR] and "-maxdepth" not in words:
+        found = [STAR + STAR]  # not only those in the directory itself
+    return "\n".join(f"{start.rstrip('/')}/{each}" for start in starts for each in found)
+
+
+def _found(words: tuple[str, ...]) -> list[str]:
+    """What it finds, below where it starts: all, something, or what has one of these names."""
+    if not chosen(words):
+        return [STAR]
+    names = [after for word, after in pairwise(words) if word == "-name" and _LITERAL.fullmatch(after)]
+    if "-mindepth" in words:
+        names = [f"{SOME}/{name}" for name in names]
+    return names[:4] or [SOME]
+
+
+def chosen(words: tuple[str, ...]) -> bool:
+    """Whether these words of `find` choose among what is found; `-type f` is no choice, nor is what they leave out."""
+    for index, word in enumerate(words):
+        value = source("".join(words[index + 1 : index + 2]))
+        negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
+        if word == "-type" and value == "l":
+            return True
+        if _CHOOSES.fullmatch(word) and not negated and value not in _ANYTHING:
+            return True
+    return False
 
 
 def _flock(runner: Runner, command: Command, state: State) -> str:
