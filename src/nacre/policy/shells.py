@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
 from nacre.policy.rule import Hit
@@ -51,7 +52,8 @@ def executes(command: Command, mark: str) -> Hit | None:
     at = code.find(mark)
     while at >= 0:
         before = code[max(0, at - 200) : at]
-        inside = any(start < at < end for start, end in quoted)
+        span = bisect(quoted, (at, at)) - 1
+        inside = span >= 0 and quoted[span][0] < at < quoted[span][1]
         if _RUN.search(before) or (not inside and _STATEMENT.search(before)):
             return Hit()
         at = code.find(mark, at + 1)

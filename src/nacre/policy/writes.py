@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from nacre.policy.rule import WRITES
 from nacre.shell import Command
-from nacre.shell.arities import sort_tar
+from nacre.shell.arities import SUDO, sort_tar
 from nacre.shell.options import taking
 from nacre.shell.state import absolute
 from nacre.shell.text import has_glob
+
+_TO_WRITE = re.compile(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \t]*(?=$|[|\n])")
 
 
 class Deed(Enum):
@@ -133,8 +135,10 @@ def _marked(command: Command) -> Iterator[Change]:
 def _fetched(command: Command) -> Iterator[Change]:
     if command.name == "curl":
         files = command.given.values("-o", "--output", "--output-dir")
+        if command.has("-O", "--remote-name", "--remote-name-all") and not command.given.has("--output-dir"):
+            files.append(".")
     else:
-        files = command.given.values("-O", "--output-document", "-P", "--directory-prefix")
+        files = command.given.values("-O", "--output-document", "-P", "--directory-prefix") or ["."]
     yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
@@ -149,18 +153,69 @@ def _to_output(command: Command) -> Iterator[Change]:
 
 def _unpacked(command: Command) -> Iterator[Change]:
     if command.name == "unzip":
-        into = taking(("-d", "-P", "-x")).sort(command.args).values("-d")
+        given = taking(("-d", "-P", "-x")).sort(command.args)
+        into = [] if given.has("-l", "-p", "-t", "-v", "-z", "-Z") else given.values("-d") or ["."]
     else:
         given = sort_tar(command.args)
-        into = given.values("-C", "--directory") if given.has("-x", "--extract", "--get") else []
+        extracts = given.has("-x", "--extract", "--get") and not given.has("-O", "--to-stdout")
+        into = given.values("-C", "--directory") or ["."] if extracts else []
     yield from (Change(Deed.FILLS, each) for each in into)
+
+
+def _in_editor(command: Command) -> Iterator[Change]:
+    """ed, ex, vim: if they are told to write."""
+    given = taking(("-p",) if command.name == "ed" else ("-c", "-S", "-u", "--cmd")).sort(command.args)
+    told = [*given.values("-c"), *(word[1:] for word in given.operands if word[:1] == "+"), command.stdin or ""]
+    if any(_TO_WRITE.search(text) for text in told):
+        yield from (Change(Deed.FILLS, each) for each in given.operands if each[:1] != "+")
+
+
+def _as_root(command: Command) -> Iterator[Change]:
+    """sudoedit, `sudo -e`."""
+    if command.name == "sudoedit" or SUDO.leading(command.argv).has("-e", "--edit"):
+        yield from (Change(Deed.FILLS, each) for each in SUDO.command(command.argv))
+
+
+def _patched(command: Command) -> Iterator[Change]:
+    if command.has("--dry-run"):
+        return
+    files = command.given.values("-o", "--output") or command.operands()[:1]
+    yield from (Change(Deed.FILLS, each) for each in (*files, *command.given.values("-d", "--directory")))
+
+
+def _awk(command: Command) -> Iterator[Change]:
+    """`gawk -i inplace`."""
+    given = taking(("-i", "-f", "-v", "-F", "--include", "--file", "--assign", "--field-separator")).sort(command.args)
+    if "inplace" in given.values("-i", "--include"):
+        scripted = given.has("-f", "--file")
+        yield from (Change(Deed.FILLS, each) for each in given.operands[0 if scripted else 1 :])
+
+
+def _yq(command: Command) -> Iterator[Change]:
+    if command.has("-i", "--inplace", "--in-place"):
+        operands = command.operands("-o", "-p", "-I", "--output-format", "--input-format", "--indent", "--from-file")
+        verb = 1 if operands[:1] in (["eval"], ["e"], ["eval-all"], ["ea"]) else 0
+        yield from (Change(Deed.FILLS, each) for each in operands[verb + 1 :])
+
+
+def _sent(command: Command) -> Iterator[Change]:
+    """scp: to the last operand, if that is here."""
+    operands = command.operands()
+    if len(operands) > 1 and ":" not in operands[-1].partition("/")[0]:
+        yield Change(Deed.FILLS, operands[-1])
 
 
 _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copied),
     **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
     **dict.fromkeys(("sed", "gsed"), _edited),
-    "perl": _in_place,
+    **dict.fromkeys(("perl", "ruby"), _in_place),
+    **dict.fromkeys(("ed", "ex", "vi", "vim", "nvim"), _in_editor),
+    **dict.fromkeys(("sudo", "sudoedit"), _as_root),
+    **dict.fromkeys(("awk", "gawk"), _awk),
+    "patch": _patched,
+    "yq": _yq,
+    "scp": _sent,
     **dict.fromkeys(("chmod", "chown", "chgrp"), _marked),
     **dict.fromkeys(("curl", "wget"), _fetched),
     **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),

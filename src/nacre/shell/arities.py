@@ -44,6 +44,14 @@ _PATCH = Shape(
     flags="dry-run reverse",
 )
 
+SUDO = Shape(
+    "ughpCrtTUDRac",
+    "user group host prompt close-from role type chdir chroot command-timeout other-user login-class auth-type",
+    flags="preserve-env list login shell edit stdin set-home non-interactive background remove-timestamp "
+    "reset-timestamp validate version help askpass preserve-groups",
+    assignments=True,
+)
+
 SHAPES: dict[str, Shape] = {
     **dict.fromkeys(("mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"), _MKE2FS),
     **dict.fromkeys(("mkfs.vfat", "mkfs.fat", "mkfs.msdos", "mkdosfs"), _MKFS_FAT),

@@ -50,6 +50,21 @@ _OPENS = re.compile(
     + _STRING
     + r"\s?,\s?(?:['\"][wa+]|(?!['\"]r)\S)"
 )
+_WRITES_PATH = re.compile(
+    r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])"
+)
+_REMOVES = re.compile(
+    r"(?:\b(?:os\.(?:remove|unlink|truncate)|unlinkSync|fs\.unlink|File\.(?:delete|unlink)|unlink)\s?\(?\s?"
+    + _STRING
+    + r")"
+    r"|\bPath\s?\(\s?" + _STRING + r"\s?\)\.unlink\b"
+)
+_COPIES = re.compile(
+    r"\b(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace)|copyFileSync|renameSync|FileUtils\.(?:cp|mv))\s?\(\s?"
+    + _STRING
+    + r"\s?,\s?"
+    + _STRING
+)
 _PRINTS_TO = re.compile(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
 _EXECUTES = re.compile(r"\b(?:exec|eval|os\.system|popen|check_output|subprocess\.\w+|child_process)\b")
 _FETCHES = re.compile(
@@ -76,6 +91,13 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
         yield ansi_c(_text(found)), None
     for found in _calls(_OPENS, code, quoted):
         yield ": > " + quote(ansi_c(_text(found))), None
+    for found in _calls(_WRITES_PATH, code, quoted):
+        yield ": > " + quote(ansi_c(_text(found))), None
+    for found in _calls(_REMOVES, code, quoted):
+        yield "", ("rm", ansi_c(_text(found)))
+    for found in _calls(_COPIES, code, quoted):
+        moves = re.match(r"\w*\.?(?:move|mv|re)", found[0]) is not None
+        yield "", ("mv" if moves else "cp", *(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[0])))
     for found in _calls(_RUNS_CODE, code, quoted):
         if depth < _DEEPEST:
             yield from commands_in(ansi_c(_text(found)), language, depth + 1)

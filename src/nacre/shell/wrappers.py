@@ -6,6 +6,7 @@ import re
 import shlex
 from itertools import pairwise
 
+from nacre.shell.arities import SUDO
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.escapes import ansi_c
@@ -15,13 +16,7 @@ from nacre.shell.state import State
 from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
 
 _SIMPLE = {
-    "sudo": Shape(
-        "ughpCrtTUDRac",
-        "user group host prompt close-from role type chdir chroot command-timeout other-user login-class auth-type",
-        flags="preserve-env list login shell edit stdin set-home non-interactive background remove-timestamp "
-        "reset-timestamp validate version help askpass preserve-groups",
-        assignments=True,
-    ),
+    "sudo": SUDO,
     "doas": Shape("uCa"),
     "command": Shape(),
     "builtin": Shape(),
