@@ -33,6 +33,8 @@ _BACKQUOTES = re.compile(
     r"`((?:[^`\\]|\\.)*)`|(?:%x|\bqx)\s?(?:\(([^()]{0,2000})\)|\{([^{}]{0,2000})\}|\[([^\[\]]{0,2000})\])|\bqx([/|!])(.{0,2000}?)\5"
 )
 _AWK = re.compile(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_TCL = re.compile(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
+_BRACED = re.compile(r"\{([^{}]*)\}")
 _TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
 _SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ANY_STRING = re.compile(_STRING)
@@ -81,6 +83,10 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
     code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
     if language.endswith("awk"):
         yield from _in_awk(code)
+        return
+    if language in ("expect", "tclsh"):
+        for found in _TCL.finditer(code):
+            yield _BRACED.sub(lambda each: quote(each[1]), found[1]), None
         return
     quoted = [found.span() for found in QUOTED.finditer(code)]
     for found in _calls(_LIST_CALLS, code, quoted):

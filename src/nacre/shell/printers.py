@@ -253,7 +253,10 @@ def _remote(runner: Runner, command: Command, state: State) -> str:
 
 
 def _scp(runner: Runner, command: Command, state: State) -> str:
-    operands = command.operands("-P", "-i", "-o", "-F", "-c", "-l", "-S", "-J")
+    from nacre.shell.shells import local_commands  # rarely needed
+
+    local_commands(runner, command, state)
+    operands = command.operands()
     for source_ in operands[:-1]:
         if ":" in source_:
             name = source_.rpartition("/")[2].rpartition(":")[2]

@@ -147,6 +147,13 @@ def _option(*names: str) -> Follows:
     return follow
 
 
+def _sftp(runner: Runner, command: Command, state: State) -> str:
+    from nacre.shell.shells import local_commands  # rarely needed
+
+    local_commands(runner, command, state)
+    return _option("-S")(runner, command, state)
+
+
 def _editor(runner: Runner, command: Command, state: State) -> str:
     texts = [word[1:] for word in command.args if word[:1] == "+"]
     texts += [a for word, a in zip(command.args, command.args[1:], strict=False) if word in ("-c", "--cmd", "-ex")]
@@ -167,7 +174,7 @@ FOLLOWERS: dict[str, Follows] = {
     "sort": _option("--compress-program"),
     "rsync": _option("-e", "--rsh", "--rsync-path"),
     "man": _option("-P", "--pager"),
-    "sftp": _option("-S"),
+    "sftp": _sftp,
     "zip": _option("-TT", "--unzip-command"),
     "split": _option("--filter"),
     "rg": _option("--pre"),

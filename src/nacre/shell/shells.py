@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from nacre.shell.command import Command
@@ -19,8 +20,17 @@ _INTERPRETERS = {  # program: options whose value is code
     "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
 }  # fmt: skip
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
-_LOCAL_COMMAND = re.compile(r"(?:-o)?(?:ProxyCommand|LocalCommand)[= ](.+)", re.IGNORECASE | re.DOTALL)
-_TMUX_RUNS = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell", "run")
+_LOCAL_COMMAND = re.compile(
+    r"(?:-o)?(?:ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand)[= ](.+)", re.IGNORECASE | re.DOTALL
+)
+_TMUX_RUNS = frozenset(
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw run-shell run "
+    "display-popup popup pipe-pane pipep if-shell if send-keys send".split()
+)
+_TMUX = Shape("cfLST")
+_TMUX_COMMAND = Shape("cefFnNstTxy")
+_SCREEN = Shape("cehpsSTt")
+_SCHEDULE = re.compile(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
 _SU = Shape(
     "cugGsTw",
     "command session-command user group supp-group shell whitelist-environment",
@@ -137,15 +147,22 @@ def _trap(runner: Runner, command: Command, state: State) -> str:
 
 def _ssh(runner: Runner, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
+    if words and words[0][:1] == "-":  # options may follow the host as well
+        words = words[_SSH.first(("ssh", *words)) - 1 :]
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.fork()
-    for word in command.args:
-        if found := _LOCAL_COMMAND.match(word):
-            runner.read(command, found[1], state.fork())
+    local_commands(runner, command, state)
     inner.cwd = inner.home
     if text:
         runner.read(command, text, inner, stdin=command.stdin)
     return DOWNLOADED
+
+
+def local_commands(runner: Runner, command: Command, state: State) -> None:
+    """Settings of ssh, scp and sftp that are commands."""
+    for word in command.args:
+        if found := _LOCAL_COMMAND.match(word):
+            runner.read(command, found[1], state.fork())
 
 
 def _su(runner: Runner, command: Command, state: State) -> str:
@@ -217,14 +234,44 @@ def _sg(runner: Runner, command: Command, state: State) -> str:
 
 
 def _terminal(runner: Runner, command: Command, state: State) -> str:
-    """tmux and screen: a command line to run in a new window."""
-    if command.name == "tmux":
-        if not command.args or command.args[0] not in _TMUX_RUNS:
-            return UNKNOWN
-        words = Shape("cefFnstxy").command(command.argv[1:])
-    else:
-        words = Shape("cehpsSTt").command(command.argv)
-    return runner.read(command, " ".join(words), state.fork()) if words else UNKNOWN
+    """tmux and screen: one word is a command line for a shell, several are a program and its arguments."""
+    if command.name == "screen":
+        words = _SCREEN.command(command.argv)
+        return runner.follow(command, words, state.fork()) if words else UNKNOWN
+    for call in _split(_TMUX.command(command.argv)):
+        words = _TMUX_COMMAND.command(call)
+        if call[0] not in _TMUX_RUNS or not words:
+            continue
+        if len(words) == 1 or call[0].startswith(("send", "if", "run", "pipe")):
+            text = "\n".join(word for word in words if word not in ("Enter", "C-m"))
+            runner.read(command, text, state.fork())
+        else:
+            runner.follow(command, words, state.fork())
+    return UNKNOWN
+
+
+def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Several commands in one call, with `;` between them."""
+    start = 0
+    for index, word in enumerate((*words, ";")):
+        if word == ";" and index > start:
+            yield words[start:index]
+        if word == ";":
+            start = index + 1
+
+
+def _crontab(runner: Runner, command: Command, state: State) -> str:
+    """What it is given to install, which is going to run."""
+    given = Shape("ucT").sort(command.args)
+    if given.options and not given.has("-u"):
+        return UNKNOWN
+    name = given.operands[0] if given.operands else "-"
+    text = command.stdin if name in ("-", "/dev/stdin") else state.written.get(state.path(name))
+    if text:
+        lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
+        lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]
+        runner.read(command, "\n".join(lines), state.fork())
+    return ""
 
 
 def is_interpreter(program: str) -> bool:
@@ -249,5 +296,6 @@ FOLLOWERS: dict[str, Follows] = {
     "runuser": _runuser,
     "script": _script,
     "at": _at,
+    "crontab": _crontab,
     "batch": _at,
 }

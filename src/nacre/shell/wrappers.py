@@ -100,7 +100,6 @@ _SIMPLE = {
     "numactl": Shape("NCmipl", "cpunodebind physcpubind membind interleave preferred"),
     "chpst": Shape("uUbeEn/mdopfctr"),
     "setuidgid": Shape(operands=1),
-    "start-stop-daemon": Shape("xapugndkcNPI", "exec startas pidfile user group name chdir signal retry chuid"),
 }
 _ENV = Shape(
     "uCSaP",
@@ -120,6 +119,11 @@ _PARALLEL = Shape(
     "jobs max-procs arg-file delimiter colsep max-args max-replace-args joblog results sshlogin sshloginfile workdir "
     "wd tmpdir delay timeout retries load memfree nice block recend recstart tagstring shellquote env basefile return "
     "halt tempdir trc profile",
+)
+_DAEMON = Shape(
+    "xapugndkcNPIrRst",
+    "exec startas pidfile user group name chdir signal retry chuid chroot nicelevel procsched iosched umask output ppid",
+    flags="start stop status test background make-pidfile quiet verbose oknodo remove-pidfile",
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
 _WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
@@ -305,6 +309,13 @@ def chosen(words: tuple[str, ...]) -> bool:
     return False
 
 
+def _daemon(runner: Runner, command: Command, state: State) -> str:
+    """start-stop-daemon: the program is an option's value, its arguments follow `--`."""
+    given = _DAEMON.sort(command.args)
+    program = given.values("-a", "--startas") or given.values("-x", "--exec")
+    return runner.follow(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
+
+
 def _flock(runner: Runner, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
@@ -353,6 +364,7 @@ FOLLOWERS: dict[str, Follows] = {
     "find": _find,
     "gfind": _find,
     "flock": _flock,
+    "start-stop-daemon": _daemon,
     "watch": _watch,
     "hyperfine": _hyperfine,
 }
