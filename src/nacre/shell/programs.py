@@ -18,6 +18,8 @@ _GIT_SETTING = re.compile(
     r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_CONFIG = "/dev/git-config/"
+"""Where what `git config` sets is remembered."""
 _GIT_COMMANDS = frozenset(
     "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter "
     "--tag-name-filter --upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
@@ -48,9 +50,14 @@ def _git(runner: Runner, command: Command, state: State) -> str:
             runner.read(command, word[5:], state.fork())
         elif word == "config":
             operands = [each for each in args[index + 1 :] if not each.startswith("-")]
+            if operands[:1] == ["set"]:
+                operands = operands[1:]
             if len(operands) > 1:
                 _setting(runner, command, f"{operands[0]}={operands[1]}", state)
+                state.written[f"{_CONFIG}{operands[0]}"] = operands[1]
     _subcommand(runner, command, state)
+    if state.written.settings and "config" not in args:
+        _configured(runner, command, state)
     for text in list(state.written.hooks.values()):
         runner.read(command, text, state.fork())
     if "rev-parse" not in args:
@@ -65,6 +72,20 @@ def _setting(runner: Runner, command: Command, setting: str, state: State) -> No
             runner.read(command, value[1:], state.fork())
     elif found := _GIT_SETTING.match(setting):
         runner.read(command, found[1].removeprefix("!"), state.fork())
+
+
+def _configured(runner: Runner, command: Command, state: State) -> None:
+    """What the script itself has set counts as if it stood here."""
+    if command.parent is not None and command.parent.name == "git":
+        return
+    settings, sub = state.written.settings, next((word for word in command.args if word[:1] != "-"), "")
+    if sub == "push":
+        names = [name for name in settings if name.startswith(f"{_CONFIG}remote.")]
+    else:
+        names = [name for name in (f"{_CONFIG}alias.{sub}",) if name in settings]
+    for name in names:
+        setting = f"{name[len(_CONFIG) :]}={settings[name]}"
+        runner.follow(command, ("git", "-c", setting, *command.args), state.fork())
 
 
 def _subcommand(runner: Runner, command: Command, state: State) -> None:

@@ -63,15 +63,18 @@ class Variables:
 
 
 class Files(dict[str, str]):
-    """Files of known content, by their paths. `hooks`: those among them that git runs."""
+    """Files of known content, by their paths. `hooks`: those among them that git runs. `settings`: what it was told."""
 
     def __init__(self) -> None:
         self.hooks: dict[str, str] = {}
+        self.settings: dict[str, str] = {}
 
     def __setitem__(self, path: str, text: str) -> None:
         super().__setitem__(path, text)
         if "/.git/hooks/" in path:
             self.hooks[path] = text
+        elif path.startswith(("/dev/git-config/alias.", "/dev/git-config/remote.")):
+            self.settings[path] = text
 
 
 class State:

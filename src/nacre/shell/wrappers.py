@@ -121,8 +121,9 @@ _PARALLEL = Shape(
     "halt tempdir trc profile",
 )
 _DAEMON = Shape(
-    "xapugndkcNPIrRst",
-    "exec startas pidfile user group name chdir signal retry chuid chroot nicelevel procsched iosched umask output ppid",
+    "xapugndkcNPIrRs",
+    "exec startas pidfile user group name chdir signal retry chuid chroot nicelevel procsched iosched umask "
+    "output ppid",
     flags="start stop status test background make-pidfile quiet verbose oknodo remove-pidfile",
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
