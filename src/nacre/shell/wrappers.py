@@ -220,6 +220,8 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
     given = _XARGS.leading(command.argv)
     marks = given.values("-I", "-J", "-i", "--replace") or ["{}"] * given.has("-i", "--replace")
     mark = marks[-1] if marks else ""
+    if not mark and _empty(command):
+        return runner.follow(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
     lines = _lines(command.stdin)
     if not rest:
         return "\n".join(lines)
@@ -234,6 +236,12 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
     return runner.follow(command, (*rest, *words), state, "")
+
+
+def _empty(command: Command) -> bool:
+    """Its input surely holds nothing."""
+    nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
+    return nothing or (command.stdin is not None and not command.stdin.strip() and command.parent is None)
 
 
 def _shell_words(line: str) -> list[str]:

@@ -16,7 +16,6 @@ from nacre.policy.rules._options import said
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-
 _CONFIGURED = re.compile(r"remote\..+\.(?:push=\+.*|mirror=(?:true|yes|on|1|))", re.DOTALL)
 
 
