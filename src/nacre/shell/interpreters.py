@@ -68,13 +68,19 @@ _COPIES = re.compile(
     + _STRING
 )
 _PRINTS_TO = re.compile(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
-_EXECUTES = re.compile(r"\b(?:exec|eval|os\.system|popen|check_output|subprocess\.\w+|child_process)\b")
-_FETCHES = re.compile(
-    r"(?:exec|eval|system|run|call)\s?\([^\n;]{0,80}(?:urlopen|requests\.get|httpx\.get|urlretrieve)\s?\("
+_EXECUTES = re.compile(
+    r"\b(?:exec|eval|os\.system|system|popen|check_output|subprocess\.\w+|child_process|execSync|shell_exec|passthru)\b"
 )
-_DECODES = re.compile(
-    r"(?:exec|eval|system|run|call)\s?\([^\n;]{0,80}(?:b64decode|b32decode|a85decode|fromhex|decompress)\s?\("
+_FETCH = (
+    r"(?:urlopen|requests\.get|httpx\.get|urlretrieve|file_get_contents\s?\(\s?['\"]https?:|Net::HTTP\.get|LWP::Simple)"
 )
+_DECODE = (
+    r"(?:b64decode|b32decode|a85decode|fromhex|unhexlify|decompress|decode_base64|base64_decode|atob|decode64|hex2bin|"
+    r"Buffer\.from\s?\([^()\n]{0,200},\s?['\"](?:base64|hex)['\"])"
+)
+_RUNS = r"\b(?:exec|eval|system|run|call|execSync|shell_exec|passthru)\b\s?[( ][^\n;]{0,80}?"
+_FETCHES, _FETCHED = re.compile(_RUNS + _FETCH), re.compile(_FETCH)
+_DECODES, _DECODED = re.compile(_RUNS + _DECODE), re.compile(_DECODE)
 _DEEPEST = 3
 
 
@@ -146,6 +152,11 @@ def origin_of(code: str) -> str:
     if not _EXECUTES.search(code):
         return ""
     return DOWNLOADED if _FETCHES.search(code) else DECODED if _DECODES.search(code) else ""
+
+
+def source_of(code: str) -> str:
+    """The mark of text that it fetches or decodes, and so may print; "" if it does neither."""
+    return DOWNLOADED if _FETCHED.search(code) else DECODED if _DECODED.search(code) else ""
 
 
 def takes_arguments(code: str) -> bool:

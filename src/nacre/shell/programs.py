@@ -102,6 +102,8 @@ def _tar(runner: Runner, command: Command, state: State) -> str:
     actions = [each[5:] for each in given.values("--checkpoint-action") if each.startswith("exec=")]
     for text in (*actions, *given.values(*_TAR)):
         runner.read(command, text, state.fork())
+    if given.has("-O", "--to-stdout") and command.stdin is not None and not whole(command.stdin):
+        return command.stdin
     return UNKNOWN
 
 

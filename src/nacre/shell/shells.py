@@ -211,7 +211,14 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         code = command.stdin if from_input else state.written.get(state.path(rest[0]))
     if code is None:
         return UNKNOWN
-    from nacre.shell.interpreters import commands_in, origin_of, printed_by, takes_arguments, takes_input  # slow
+    from nacre.shell.interpreters import (  # slow
+        commands_in,
+        origin_of,
+        printed_by,
+        source_of,
+        takes_arguments,
+        takes_input,
+    )
 
     command.script = origin_of(code) + code
     for text, words in commands_in(code, command.name):
@@ -225,7 +232,9 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         runner.read(command, command.stdin, state.fork())
     if base.endswith("awk") and command.stdin is not None and not whole(command.stdin):
         return command.stdin
-    return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else printed_by(code) or UNKNOWN
+    if DOWNLOADED in code or DECODED in code:
+        return DOWNLOADED if DOWNLOADED in code else DECODED
+    return source_of(code) or printed_by(code) or UNKNOWN
 
 
 def _sg(runner: Runner, command: Command, state: State) -> str:
