@@ -56,7 +56,7 @@ _WRITES_PATH = re.compile(
     r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])"
 )
 _REMOVES = re.compile(
-    r"(?:\b(?:os\.(?:remove|unlink|truncate)|unlinkSync|fs\.unlink|File\.(?:delete|unlink)|unlink)\s?\(?\s?"
+    r"(?:\b(?:os\.(?:remove|unlink|truncate)|unlinkSync|fs\.unlink|File\.(?:delete|unlink)|unlink)\s?\(?\s?(?:glob\s?\(?\s?)?"
     + _STRING
     + r")"
     r"|\bPath\s?\(\s?" + _STRING + r"\s?\)\.unlink\b"

@@ -18,6 +18,7 @@ _GIT_SETTING = re.compile(
     r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_RULE = re.compile(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
 _CONFIG = "/dev/git-config/"
 """Where what `git config` sets is remembered."""
 _GIT_COMMANDS = frozenset(
@@ -134,8 +135,9 @@ def _make(runner: Runner, command: Command, state: State) -> str:
     for line in (text or "").split("\n"):
         for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
             runner.read(command, found[1], state.fork())
-        if line.startswith("\t"):
-            runner.read(command, line.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
+        if line.startswith("\t") or (";" in line and _RULE.match(line)):
+            recipe = line if line[0] == "\t" else line.partition(";")[2]
+            runner.read(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
     return UNKNOWN
 
 

@@ -204,13 +204,16 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
     codes = [code for letter in letters if (code := shape.value(command.argv, f"-{letter}", "--eval")) is not None]
     code = "\n".join(codes) if codes else None
     rest = command.argv[shape.first(command.argv) :]
+    if base == "deno" and rest[:1] == ("eval",):
+        code = next((word for word in rest[1:] if word[:1] != "-"), None)
     if code is None and base.endswith("awk"):
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):
         from_input = not rest or rest[0] in ("-", "/dev/stdin")
         code = command.stdin if from_input else state.written.get(state.path(rest[0]))
     if code is None:
-        return UNKNOWN
+        decodes = "-d" in command.args and shape.value(command.argv, "-m") == "base64"
+        return DECODED if decodes else UNKNOWN
     from nacre.shell.interpreters import (  # slow
         commands_in,
         origin_of,

@@ -20,7 +20,7 @@ from nacre.verdict import Decision
 _STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
 _TREE = (
     r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
-    r"rimraf(?:\.sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
+    r"rimraf(?:\.sync)?|Deno\.remove(?:Sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
 )
 _CALLS = re.compile(_TREE)
 _GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s?[(\[]?\s?"
