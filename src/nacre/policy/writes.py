@@ -185,6 +185,8 @@ def _patched(command: Command) -> Iterator[Change]:
 
 def _awk(command: Command) -> Iterator[Change]:
     """`gawk -i inplace`."""
+    if not any("inplace" in word for word in command.args):
+        return
     given = taking(("-i", "-f", "-v", "-F", "--include", "--file", "--assign", "--field-separator")).sort(command.args)
     if "inplace" in given.values("-i", "--include"):
         scripted = given.has("-f", "--file")

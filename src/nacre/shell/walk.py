@@ -63,7 +63,7 @@ class Walker(Runner):
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         printed = []
         before = state.cwd
-        guards: dict[str, list[Value] | None] = {}
+        guards: dict[str, list[Value] | None] | None = None
         for index, item in enumerate(block.items):
             if self.script.closed:
                 return UNKNOWN
@@ -76,14 +76,15 @@ class Walker(Runner):
                 printed.append(self.node(item.node, state.fork() if item.background else state, stdin))
                 continue
             names = proven(block.items[index - 1], succeeds=item.operator == "&&")
-            guards |= {name: state.variables.get(name) for name in names if name not in guards}
-            for name in names:
-                state.require(name)
+            if names:
+                guards = guards or {}
+                guards |= {name: state.variables.get(name) for name in names if name not in guards}
+                for name in names:
+                    state.require(name)
             printed.append(self._chained(item, state, stdin))
             if _leaves(item.node):
                 before = state.cwd if item.operator == "||" else before
                 for name in proven(block.items[index - 1], succeeds=item.operator == "||"):
-                    guards.pop(name, None)
                     state.require(name)
         if guards:
             _lift(guards, state)
