@@ -93,12 +93,14 @@ class Shape:
         return found, False
 
     def _full(self, name: str) -> str:
-        if name in self.names:
+        if name in self.names or not name:
             return name
         for each in self.names:
-            if name and each.startswith(name):
+            if each.startswith(name):
                 return each
-        return "no-" + self._full(name[3:]) if name.startswith("no-") else name
+        if name.startswith("no-"):
+            return "no-" + next((each for each in self.names if each.startswith(name[3:])), name[3:])
+        return name
 
     def sort(self, words: Iterable[str]) -> Given:
         """Options may stand anywhere before `--`."""
