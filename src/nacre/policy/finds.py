@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from nacre.policy.paths import Place, precious
 from nacre.policy.rule import Around
 from nacre.shell import Command
-from nacre.shell.text import STAR, least, source
+from nacre.shell.text import STAR, least
+from nacre.shell.wrappers import chosen
 
 _DELETES = frozenset(("rm", "unlink", "shred", "srm"))
-_CHOOSES = re.compile(
-    r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
-    r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
-)
-_ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
 
 
 def places(command: Command, around: Around) -> Iterator[Place]:
@@ -44,7 +39,7 @@ def deletes(command: Command) -> bool:
 
 def deletes_all(command: Command) -> bool:
     """Nothing that stands before the deletion chooses among what is found."""
-    return any(not _chosen(before) for before in _deletions(command))
+    return any(not chosen(before) for before in _deletions(command))
 
 
 def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
@@ -56,14 +51,3 @@ def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
         program = "".join(words[index + 1 : index + 2]).rsplit("/", 1)[-1]
         if word == "-delete" or (word in ("-exec", "-execdir") and program in _DELETES):
             yield words[since:index]
-
-
-def _chosen(words: tuple[str, ...]) -> bool:
-    for index, word in enumerate(words):
-        value = source("".join(words[index + 1 : index + 2]))
-        negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
-        if word == "-type" and value == "l":
-            return True
-        if _CHOOSES.fullmatch(word) and not negated and value not in _ANYTHING:
-            return True
-    return False

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
 from nacre.policy.rule import Hit
 from nacre.shell import Command, Script
-from nacre.shell.shells import SHELLS
+from nacre.shell.shells import SHELLS, is_interpreter, shell_options
 from nacre.shell.text import whole
 
-_STATEMENT = re.compile(r"(?:^|[\n;&|({`]|\b(?:then|do|else|exec|sudo|eval)\s)\s*[\"']?$")
-"""What stands before a command."""
+_STATEMENT = re.compile(r"(?:^|[\n;{])\s*$")
+"""What stands before a statement, in most languages."""
+_RUN = re.compile(
+    r"\b(?:exec|eval|system|popen|execSync|shell_exec|passthru|Function|getoutput|check_output|check_call|run|call|Popen)"
+    r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
+)
+"""What stands before text that is run."""
 _PIPE = re.compile(r"\s*\|(?!\|)&?\s*")
 
 
@@ -22,22 +28,33 @@ def is_shell(program: str) -> bool:
 
 def takes_orders(command: Command) -> bool:
     """A shell that executes whatever it reads, and nobody knows what that will be."""
-    if not is_shell(command.name) or command.has("-c") or command.operands("-o", "+o", "-O", "+O"):
+    if not is_shell(command.name):
+        return False
+    flags, _, rest = shell_options(command.argv)
+    if "c" in flags or (rest and "s" not in flags):
         return False
     return command.stdin is None or not whole(command.stdin)
 
 
 def executes(command: Command, mark: str) -> Hit | None:
-    """A shell or interpreter for which text of this origin is code, not only data in its code."""
-    if command.name in SHELLS and command.has("-n"):  # reads it only
-        return None
+    """Text of this origin is run: it is a command itself, or code in another language, not only data in it."""
     if mark in "".join(command.argv[:1]):
         outer = command.parent
-        return Hit(words="$(…)") if outer is None or outer.script is None or mark not in outer.script else None
-    code = command.script or ""
+        while outer is not None and mark not in (outer.script or ""):
+            outer = outer.parent
+        return Hit(words="$(…)" if outer is None else outer.words)
+    code = command.script
+    if not code or mark not in code or not is_interpreter(command.name):  # what a shell reads has been followed
+        return None
+    from nacre.shell.interpreters import QUOTED  # slow
+
+    quoted = [found.span() for found in QUOTED.finditer(code)]
     at = code.find(mark)
     while at >= 0:
-        if _STATEMENT.search(code[max(0, at - 200) : at]):
+        before = code[max(0, at - 200) : at]
+        span = bisect(quoted, (at, at)) - 1
+        inside = span >= 0 and quoted[span][0] < at < quoted[span][1]
+        if _RUN.search(before) or (not inside and _STATEMENT.search(before)):
             return Hit()
         at = code.find(mark, at + 1)
     return None

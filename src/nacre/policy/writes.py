@@ -13,8 +13,12 @@ from typing import NamedTuple
 
 from nacre.policy.rule import WRITES
 from nacre.shell import Command
+from nacre.shell.arities import SUDO, sort_tar
+from nacre.shell.options import taking
 from nacre.shell.state import absolute
 from nacre.shell.text import has_glob
+
+_TO_WRITE = re.compile(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \t]*(?=$|[|\n])")
 
 
 class Deed(Enum):
@@ -60,36 +64,15 @@ def _changes(command: Command) -> Iterator[Change]:
         yield from look(command)
 
 
-def values(command: Command, short: str, long: str = "", before: str = "") -> list[str]:
-    """What an option is given: `-o f`, `-of`, `--output f`, `--output=f`, and `-sSo f`, if `before` has `sS`."""
-    found, cluster = [], re.compile(rf"-[{re.escape(before)}]*{short}(.*)" if before else rf"-{short}(.*)", re.DOTALL)
-    argv = command.argv
-    for index, word in enumerate(argv[1:], 1):
-        following = argv[index + 1] if index + 1 < len(argv) else ""
-        if long and word.startswith("--"):
-            name, equals, value = word.partition("=")
-            if name == long:
-                found.append(value if equals else following)
-        elif match := cluster.fullmatch(word):
-            found.append(match[1] or following)
-    return found
-
-
-def _of(deed: Deed, *valued: str) -> Callable[[Command], Iterator[Change]]:
+def _of(deed: Deed) -> Callable[[Command], Iterator[Change]]:
     """Every operand."""
-    return lambda command: (Change(deed, each) for each in command.operands(*valued))
-
-
-_VALUED = {
-    "install": ("-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group"),
-    "rsync": ("-e", "--rsh", "-f", "--filter", "--exclude", "--include", "--exclude-from", "--files-from"),
-}
+    return lambda command: (Change(deed, each) for each in command.operands())
 
 
 def _copied(command: Command) -> Iterator[Change]:
     """cp, mv, install, ln, rsync: to the last operand, or to the directory of `-t`."""
-    operands = command.operands(*_VALUED.get(command.name, ("-t", "--target-directory", "-S", "--suffix")))
-    into = [] if command.name == "rsync" else values(command, "t", "--target-directory", before="abdfilnprsuvPRxTDCc")
+    operands = command.operands()
+    into = [] if command.name == "rsync" else command.given.values("-t", "--target-directory")
     sources = operands if into else operands[:-1]
     if command.name == "install" and command.has("-d", "--directory"):
         yield from (Change(Deed.MAKES, each) for each in operands)
@@ -107,30 +90,55 @@ def _dd(command: Command) -> Iterator[Change]:
             yield Change(Deed.FILLS, word.partition("=")[2])
 
 
+def _imaged(command: Command) -> Iterator[Change]:
+    """qemu-img, bmaptool: after a subcommand."""
+    operands = command.operands()
+    if operands[:1] == ["create"]:
+        yield from (Change(Deed.FILLS, each) for each in operands[1:2])
+    elif operands[:1] in (["convert"], ["copy"]) and len(operands) > 2:
+        yield Change(Deed.FILLS, operands[-1])
+    elif operands[:1] == ["dd"]:
+        yield from _dd(command)
+
+
+def _edited(command: Command) -> Iterator[Change]:
+    """sed with `-i`; its first operand is the script, unless an option brings it."""
+    given = command.given
+    if given.has("-i", "-I", "--in-place"):
+        scripted = given.has("-e", "-f", "--expression", "--file")
+        yield from (Change(Deed.FILLS, each) for each in given.operands[0 if scripted else 1 :])
+
+
 def _in_place(command: Command) -> Iterator[Change]:
-    """sed and perl with `-i`; their first operand is the script, unless an option brings it."""
+    """perl and ruby with `-i`; as `_edited`, but `-pie` is not what it seems."""
     scripted, edits = False, False
     for word in command.options():
-        edits = edits or bool(re.match(r"-[nErszulpwa0-9]*i|--in-p", word))
-        scripted = scripted or bool(re.match(r"-[nErszulpwai0]*[ef]|--expression|--file", word))
+        edits = edits or bool(re.match(r"-[nslpwa0-9]*i", word))
+        scripted = scripted or bool(re.match(r"-[nslpwai0]*[eE]", word))
     if edits:
-        valued = [word for word in command.options() if re.fullmatch(r"-[nErszulpwai0]*[ef]|--expression|--file", word)]
-        yield from (Change(Deed.FILLS, each) for each in command.operands(*valued)[0 if scripted else 1 :])
+        valued = tuple(word for word in command.options() if re.fullmatch(r"-[nslpwai0]*[eE]|-[IMrC]", word))
+        found, skip = [], False
+        for word in command.args:
+            if skip or word in valued:
+                skip = not skip
+            elif word[:1] != "-":
+                found.append(word)
+        yield from (Change(Deed.FILLS, each) for each in found[0 if scripted else 1 :])
 
 
 def _marked(command: Command) -> Iterator[Change]:
     """chmod, chown, chgrp: the first operand is the mode or owner."""
     given = command.has("--reference") or any(re.fullmatch(r"-[rwxXst]+", word) for word in command.options())
-    yield from (Change(Deed.MARKS, each) for each in command.operands("--reference", "--from")[0 if given else 1 :])
+    yield from (Change(Deed.MARKS, each) for each in command.operands()[0 if given else 1 :])
 
 
 def _fetched(command: Command) -> Iterator[Change]:
     if command.name == "curl":
-        files = values(command, "o", "--output", before="fsSLkvigGjlnNpqRZaBIJOM#012346")
-        files += values(command, "\0", "--output-dir")
+        files = command.given.values("-o", "--output", "--output-dir")
+        if command.has("-O", "--remote-name", "--remote-name-all") and not command.given.has("--output-dir"):
+            files.append(".")
     else:
-        files = values(command, "O", "--output-document", before="qcNrvdxnSF46")
-        files += values(command, "P", "--directory-prefix")
+        files = command.given.values("-O", "--output-document", "-P", "--directory-prefix") or ["."]
     yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
@@ -139,40 +147,93 @@ def _to_output(command: Command) -> Iterator[Change]:
     if command.name == "openssl":
         files = [after for word, after in pairwise(command.argv) if word == "-out"]
     else:
-        files = values(command, "o", "--output")
+        files = command.given.values("-o", "--output")
     yield from (Change(Deed.FILLS, each) for each in files if each != "-")
 
 
 def _unpacked(command: Command) -> Iterator[Change]:
-    first = command.argv[1] if len(command.argv) > 1 else ""
     if command.name == "unzip":
-        into = values(command, "d")
-    elif any(re.fullmatch(r"-[A-Za-z]*x[A-Za-z]*|--extract|--get", word) for word in command.args) or "x" in first[:4]:
-        into = values(command, "C", "--directory")
+        given = taking(("-d", "-P", "-x")).sort(command.args)
+        into = [] if given.has("-l", "-p", "-t", "-v", "-z", "-Z") else given.values("-d") or ["."]
     else:
-        into = []
+        given = sort_tar(command.args)
+        extracts = given.has("-x", "--extract", "--get") and not given.has("-O", "--to-stdout")
+        into = given.values("-C", "--directory") or ["."] if extracts else []
     yield from (Change(Deed.FILLS, each) for each in into)
+
+
+def _in_editor(command: Command) -> Iterator[Change]:
+    """ed, ex, vim: if they are told to write."""
+    given = taking(("-p",) if command.name == "ed" else ("-c", "-S", "-u", "--cmd")).sort(command.args)
+    told = [*given.values("-c"), *(word[1:] for word in given.operands if word[:1] == "+"), command.stdin or ""]
+    if any(_TO_WRITE.search(text) for text in told):
+        yield from (Change(Deed.FILLS, each) for each in given.operands if each[:1] != "+")
+
+
+def _as_root(command: Command) -> Iterator[Change]:
+    """sudoedit, `sudo -e`."""
+    if command.name == "sudoedit" or SUDO.leading(command.argv).has("-e", "--edit"):
+        yield from (Change(Deed.FILLS, each) for each in SUDO.command(command.argv))
+
+
+def _patched(command: Command) -> Iterator[Change]:
+    if command.has("--dry-run"):
+        return
+    files = command.given.values("-o", "--output") or command.operands()[:1]
+    yield from (Change(Deed.FILLS, each) for each in (*files, *command.given.values("-d", "--directory")))
+
+
+def _awk(command: Command) -> Iterator[Change]:
+    """`gawk -i inplace`."""
+    if not any("inplace" in word for word in command.args):
+        return
+    given = taking(("-i", "-f", "-v", "-F", "--include", "--file", "--assign", "--field-separator")).sort(command.args)
+    if "inplace" in given.values("-i", "--include"):
+        scripted = given.has("-f", "--file")
+        yield from (Change(Deed.FILLS, each) for each in given.operands[0 if scripted else 1 :])
+
+
+def _yq(command: Command) -> Iterator[Change]:
+    if command.has("-i", "--inplace", "--in-place"):
+        operands = command.operands("-o", "-p", "-I", "--output-format", "--input-format", "--indent", "--from-file")
+        verb = 1 if operands[:1] in (["eval"], ["e"], ["eval-all"], ["ea"]) else 0
+        yield from (Change(Deed.FILLS, each) for each in operands[verb + 1 :])
+
+
+def _sent(command: Command) -> Iterator[Change]:
+    """scp: to the last operand, if that is here."""
+    operands = command.operands()
+    if len(operands) > 1 and ":" not in operands[-1].partition("/")[0]:
+        yield Change(Deed.FILLS, operands[-1])
 
 
 _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copied),
     **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
-    **dict.fromkeys(("sed", "gsed", "perl"), _in_place),
+    **dict.fromkeys(("sed", "gsed"), _edited),
+    **dict.fromkeys(("perl", "ruby"), _in_place),
+    **dict.fromkeys(("ed", "ex", "vi", "vim", "nvim"), _in_editor),
+    **dict.fromkeys(("sudo", "sudoedit"), _as_root),
+    **dict.fromkeys(("awk", "gawk"), _awk),
+    "patch": _patched,
+    "yq": _yq,
+    "scp": _sent,
     **dict.fromkeys(("chmod", "chown", "chgrp"), _marked),
     **dict.fromkeys(("curl", "wget"), _fetched),
     **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),
     **dict.fromkeys(("tar", "bsdtar", "unzip"), _unpacked),
+    **dict.fromkeys(("qemu-img", "bmaptool"), _imaged),
     "ddrescue": lambda command: (Change(Deed.FILLS, each) for each in command.operands()[1:2]),
     "tee": _of(Deed.FILLS),
     "sponge": _of(Deed.FILLS),
-    "touch": _of(Deed.FILLS, "-d", "--date", "-t", "-r", "--reference"),
-    "truncate": _of(Deed.FILLS, "-s", "--size", "-r", "--reference"),
-    "fallocate": _of(Deed.FILLS, "-l", "--length", "-o", "--offset"),
-    "mkdir": _of(Deed.MAKES, "-m", "--mode"),
+    "touch": _of(Deed.FILLS),
+    "truncate": _of(Deed.FILLS),
+    "fallocate": _of(Deed.FILLS),
+    "mkdir": _of(Deed.MAKES),
     "rm": _of(Deed.TAKES),
     "rmdir": _of(Deed.TAKES),
     "unlink": _of(Deed.TAKES),
-    "shred": _of(Deed.FILLS, "-n", "--iterations", "-s", "--size"),
+    "shred": _of(Deed.FILLS),
 }
 
 WRITERS = (WRITES, *_PROGRAMS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
@@ -77,6 +78,7 @@ def _set(runner: Runner, command: Command, state: State) -> str:
         state.arguments = words
     flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
     state.strict = state.strict or "e" in flags or words[:2] == ["-o", "errexit"]
+    state.nounset = (state.nounset or "u" in flags or ("-o", "nounset") in pairwise(words)) and "+u" not in words
     if words[:2] == ["-o", "posix"]:
         state.expands_aliases = True
     if "x" in flags or words[:2] == ["-o", "xtrace"]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from nacre.shell.arities import SHAPES
+from nacre.shell.options import Given, Shape, taking
 from nacre.shell.syntax import Block
 from nacre.shell.text import could_be, shown
 
 _NOTHING: Mapping[str, str] = {}
+_ANY = Shape()
 
 
 class Opened:
@@ -86,35 +89,48 @@ class Command:
             if word[:1] == "-" and word != "-":
                 yield word
 
+    @property
+    def given(self) -> Given:
+        """The arguments, sorted by what this program's options take, as far as that is known."""
+        known = self.memo.get("given")
+        if not isinstance(known, Given):
+            known = self.memo["given"] = SHAPES.get(self.name, _ANY).sort(self.argv[1:])
+        return known
+
     def has(self, *flags: str) -> bool:
         """Any of these options: `-f` also in a cluster (`-rf`), `--force` also abbreviated (`--for`)."""
         letters, long, other = _kinds(flags)
+        if self.name in SHAPES:
+            return any(_among(name, long) if name[1] == "-" else name in flags for name, _ in self.given.options)
         for word in self.argv[1:]:
             if word[:1] != "-":
                 continue
             if word == "--":
                 return False
             if word.startswith("--"):
-                name = word.partition("=")[0]
-                if name in long or (len(name) > 3 and any(flag.startswith(name) for flag in long)):
+                if _among(word.partition("=")[0], long):
                     return True
             elif word in other or not letters.isdisjoint(word):
                 return True
         return False
 
     def operands(self, *valued: str) -> list[str]:
-        """The words that are no options. `valued`: options that take the next word (`-C`, `--file`)."""
-        found, skip, only = [], False, False
+        """The words that are no options. `valued`: those that take a value (`-C`, `--file`), if nobody knows better."""
+        if self.name in SHAPES:
+            return list(self.given.operands)
+        if valued:
+            return taking(valued).sort(self.argv[1:]).operands
+        found, only = [], False
         for word in self.argv[1:]:
-            if skip:
-                skip = False
-            elif only or word[:1] != "-" or word == "-":
+            if only or word[:1] != "-" or word == "-":
                 found.append(word)
             elif word == "--":
                 only = True
-            else:
-                skip = word in valued
         return found
+
+
+def _among(name: str, long: tuple[str, ...]) -> bool:
+    return name in long or (len(name) > 3 and any(flag.startswith(name) for flag in long))
 
 
 @lru_cache(256)

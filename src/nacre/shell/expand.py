@@ -199,6 +199,8 @@ class Expander:
                 return self.state.cwd
             case "OLDPWD":
                 return UNKNOWN
+            case "USER" | "LOGNAME":
+                return self.state.user
             case "PPID":
                 return PARENT
             case "$":
@@ -229,7 +231,7 @@ class Expander:
             return self._operated(part, value)
         if value is None:
             self.runs.wonder(f"${part.name}")
-            return UNKNOWN
+            return SOME if self.state.nounset and part.name not in "@*" else UNKNOWN
         return value
 
     def _indirect(self, value: Value | None) -> Value | None:
@@ -255,6 +257,8 @@ class Expander:
             return self.text(argument)
         if operator[-1] == "?":
             self.text(argument)
+            if operator == ":?" and part.subscript is None and _NAME.fullmatch(part.name):
+                self.state.require(part.name)
             return SOME if value is None or value in ("", UNKNOWN, ()) else value
         given = self.text(argument, globs=operator[0] in "#%/^,~")
         if operator == ":":

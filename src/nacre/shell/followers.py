@@ -33,8 +33,8 @@ LISTED = {
         "yarn"
     ),
     "shells": (
-        ". Rscript ash at awk bash batch bun csh dash deno eval expect fish gawk groovy julia ksh lua mawk mksh "
-        "mosh nawk node nodejs osascript pdksh perl php pwsh pypy pypy3 python python2 python3 python3.10 "
+        ". Rscript ash at awk bash batch bun crontab csh dash deno eval expect fish gawk groovy julia ksh lua mawk "
+        "mksh mosh nawk node nodejs osascript pdksh perl php pwsh pypy pypy3 python python2 python3 python3.10 "
         "python3.11 python3.12 python3.13 python3.14 python3.15 python3.16 python3.17 python3.18 python3.19 "
         "python3.6 python3.7 python3.8 python3.9 rbash ruby runuser screen script sg sh source ssh su tclsh tcsh "
         "tmux trap yash zsh"

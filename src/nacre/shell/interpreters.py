@@ -33,6 +33,8 @@ _BACKQUOTES = re.compile(
     r"`((?:[^`\\]|\\.)*)`|(?:%x|\bqx)\s?(?:\(([^()]{0,2000})\)|\{([^{}]{0,2000})\}|\[([^\[\]]{0,2000})\])|\bqx([/|!])(.{0,2000}?)\5"
 )
 _AWK = re.compile(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_TCL = re.compile(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
+_BRACED = re.compile(r"\{([^{}]*)\}")
 _TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
 _SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ANY_STRING = re.compile(_STRING)
@@ -40,7 +42,7 @@ _ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
 _STARTS = re.compile(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
 _INPUT = re.compile(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
 _PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
-_QUOTED = re.compile(
+QUOTED = re.compile(
     r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
 )
 _BLANKS = re.compile(r"\s{2,}")
@@ -50,14 +52,35 @@ _OPENS = re.compile(
     + _STRING
     + r"\s?,\s?(?:['\"][wa+]|(?!['\"]r)\S)"
 )
+_WRITES_PATH = re.compile(
+    r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])"
+)
+_REMOVES = re.compile(
+    r"(?:\b(?:os\.(?:remove|unlink|truncate)|unlinkSync|fs\.unlink|File\.(?:delete|unlink)|unlink)\s?\(?\s?(?:glob\s?\(?\s?)?"
+    + _STRING
+    + r")"
+    r"|\bPath\s?\(\s?" + _STRING + r"\s?\)\.unlink\b"
+)
+_COPIES = re.compile(
+    r"\b(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace)|copyFileSync|renameSync|FileUtils\.(?:cp|mv))\s?\(\s?"
+    + _STRING
+    + r"\s?,\s?"
+    + _STRING
+)
 _PRINTS_TO = re.compile(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
-_EXECUTES = re.compile(r"\b(?:exec|eval|os\.system|popen|check_output|subprocess\.\w+|child_process)\b")
-_FETCHES = re.compile(
-    r"(?:exec|eval|system|run|call)\s?\([^\n;]{0,80}(?:urlopen|requests\.get|httpx\.get|urlretrieve)\s?\("
+_EXECUTES = re.compile(
+    r"\b(?:exec|eval|os\.system|system|popen|check_output|subprocess\.\w+|child_process|execSync|shell_exec|passthru)\b"
 )
-_DECODES = re.compile(
-    r"(?:exec|eval|system|run|call)\s?\([^\n;]{0,80}(?:b64decode|b32decode|a85decode|fromhex|decompress)\s?\("
+_FETCH = (
+    r"(?:urlopen|requests\.get|httpx\.get|urlretrieve|file_get_contents\s?\(\s?['\"]https?:|Net::HTTP\.get|LWP::Simple)"
 )
+_DECODE = (
+    r"(?:b64decode|b32decode|a85decode|fromhex|unhexlify|decompress|decode_base64|base64_decode|atob|decode64|hex2bin|"
+    r"Buffer\.from\s?\([^()\n]{0,200},\s?['\"](?:base64|hex)['\"])"
+)
+_RUNS = r"\b(?:exec|eval|system|run|call|execSync|shell_exec|passthru)\b\s?[( ][^\n;]{0,80}?"
+_FETCHES, _FETCHED = re.compile(_RUNS + _FETCH), re.compile(_FETCH)
+_DECODES, _DECODED = re.compile(_RUNS + _DECODE), re.compile(_DECODE)
 _DEEPEST = 3
 
 
@@ -67,7 +90,11 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
     if language.endswith("awk"):
         yield from _in_awk(code)
         return
-    quoted = [found.span() for found in _QUOTED.finditer(code)]
+    if language in ("expect", "tclsh"):
+        for found in _TCL.finditer(code):
+            yield _BRACED.sub(lambda each: quote(each[1]), found[1]), None
+        return
+    quoted = [found.span() for found in QUOTED.finditer(code)]
     for found in _calls(_LIST_CALLS, code, quoted):
         words = tuple(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[1]))
         if len(words) > 1:
@@ -76,6 +103,13 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
         yield ansi_c(_text(found)), None
     for found in _calls(_OPENS, code, quoted):
         yield ": > " + quote(ansi_c(_text(found))), None
+    for found in _calls(_WRITES_PATH, code, quoted):
+        yield ": > " + quote(ansi_c(_text(found))), None
+    for found in _calls(_REMOVES, code, quoted):
+        yield "", ("rm", ansi_c(_text(found)))
+    for found in _calls(_COPIES, code, quoted):
+        moves = re.match(r"\w*\.?(?:move|mv|re)", found[0]) is not None
+        yield "", ("mv" if moves else "cp", *(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[0])))
     for found in _calls(_RUNS_CODE, code, quoted):
         if depth < _DEEPEST:
             yield from commands_in(ansi_c(_text(found)), language, depth + 1)
@@ -118,6 +152,11 @@ def origin_of(code: str) -> str:
     if not _EXECUTES.search(code):
         return ""
     return DOWNLOADED if _FETCHES.search(code) else DECODED if _DECODES.search(code) else ""
+
+
+def source_of(code: str) -> str:
+    """The mark of text that it fetches or decodes, and so may print; "" if it does neither."""
+    return DOWNLOADED if _FETCHED.search(code) else DECODED if _DECODED.search(code) else ""
 
 
 def takes_arguments(code: str) -> bool:

@@ -130,6 +130,7 @@ class _Reader(CompoundReader):
                         raise Malformed
                     return
                 item = Item(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
+                item.negated = keyword == "!"
             block.items.append(item)
             operator = self._separator(item)
             if not operator:

@@ -24,7 +24,7 @@ _SAME = frozenset(
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
     "zstdcat lz4".split()
 )
-_SOMETHING = frozenset("date whoami hostname uname nproc seq wc id tty logname".split())
+_SOMETHING = frozenset("date hostname uname nproc seq wc tty".split())
 
 
 def _echo(runner: Runner, command: Command, state: State) -> str:
@@ -216,7 +216,7 @@ def _ls(runner: Runner, command: Command, state: State) -> str:
     operands = command.operands()
     if operands and command.has("-d", "--directory"):
         return "\n".join(operands)
-    return SOME if operands else STAR
+    return STAR if not operands or state.path(operands[0]) in ("/", state.home) else SOME
 
 
 def _mktemp(runner: Runner, command: Command, state: State) -> str:
@@ -253,13 +253,20 @@ def _remote(runner: Runner, command: Command, state: State) -> str:
 
 
 def _scp(runner: Runner, command: Command, state: State) -> str:
-    operands = command.operands("-P", "-i", "-o", "-F", "-c", "-l", "-S", "-J")
+    from nacre.shell.shells import local_commands  # rarely needed
+
+    local_commands(runner, command, state)
+    operands = command.operands()
     for source_ in operands[:-1]:
         if ":" in source_:
             name = source_.rpartition("/")[2].rpartition(":")[2]
             target = operands[-1]
             state.written[state.path(f"{target}/{name}" if target.endswith(("/", ".")) else target)] = DOWNLOADED
     return ""
+
+
+def _user(runner: Runner, command: Command, state: State) -> str:
+    return state.user if command.name != "id" or command.has("-n", "--name") else SOME
 
 
 def _something(runner: Runner, command: Command, state: State) -> str:
@@ -279,6 +286,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("which", "type"), _which),
     **dict.fromkeys(_COMPRESSORS, _decompressor),
     **dict.fromkeys(("aws", "gsutil", "gcloud", "gh"), _remote),
+    **dict.fromkeys(("whoami", "logname", "id"), _user),
     "scp": _scp,
     "ls": _ls,
     "mktemp": _mktemp,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from shlex import quote
 
+from nacre.shell.arities import SHAPES, sort_tar
 from nacre.shell.command import Command
+from nacre.shell.options import taking
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import SOME, UNKNOWN, whole
@@ -16,13 +18,17 @@ _GIT_SETTING = re.compile(
     r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_RULE = re.compile(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
+_CONFIG = "/dev/git-config/"
+"""Where what `git config` sets is remembered."""
 _GIT_COMMANDS = frozenset(
     "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter "
     "--tag-name-filter --upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
 )
-_TAR = re.compile(
-    r"--(?:checkpoint-action=exec=|to-command=|use-compress-program=|info-script=|rsh-command=)(.+)", re.DOTALL
-)
+_TAR = (
+    "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--to-command", "--rsh-command",
+    "--rmt-command",
+)  # fmt: skip
 _ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\.shell|\.system)\s*([^\n]+)")
 _SED_WRITES = re.compile(r"(?:^|[;{}\n/0-9$])\s*[wW]\s+([^\n;}]+)")
 _SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
@@ -45,9 +51,14 @@ def _git(runner: Runner, command: Command, state: State) -> str:
             runner.read(command, word[5:], state.fork())
         elif word == "config":
             operands = [each for each in args[index + 1 :] if not each.startswith("-")]
+            if operands[:1] == ["set"]:
+                operands = operands[1:]
             if len(operands) > 1:
                 _setting(runner, command, f"{operands[0]}={operands[1]}", state)
+                state.written[f"{_CONFIG}{operands[0]}"] = operands[1]
     _subcommand(runner, command, state)
+    if state.written.settings and "config" not in args:
+        _configured(runner, command, state)
     for text in list(state.written.hooks.values()):
         runner.read(command, text, state.fork())
     if "rev-parse" not in args:
@@ -64,6 +75,20 @@ def _setting(runner: Runner, command: Command, setting: str, state: State) -> No
         runner.read(command, found[1].removeprefix("!"), state.fork())
 
 
+def _configured(runner: Runner, command: Command, state: State) -> None:
+    """What the script itself has set counts as if it stood here."""
+    if command.parent is not None and command.parent.name == "git":
+        return
+    settings, sub = state.written.settings, next((word for word in command.args if word[:1] != "-"), "")
+    if sub == "push":
+        names = [name for name in settings if name.startswith(f"{_CONFIG}remote.")]
+    else:
+        names = [name for name in (f"{_CONFIG}alias.{sub}",) if name in settings]
+    for name in names:
+        setting = f"{name[len(_CONFIG) :]}={settings[name]}"
+        runner.follow(command, ("git", "-c", setting, *command.args), state.fork())
+
+
 def _subcommand(runner: Runner, command: Command, state: State) -> None:
     args = command.args
     if "bisect" in args and "run" in args:
@@ -74,23 +99,21 @@ def _subcommand(runner: Runner, command: Command, state: State) -> None:
 
 
 def _tar(runner: Runner, command: Command, state: State) -> str:
-    for index, word in enumerate(command.args):
-        following = command.args[index + 1] if index + 1 < len(command.args) else ""
-        if found := _TAR.match(word):
-            runner.read(command, found[1], state.fork())
-        elif word == "--checkpoint-action" and following.startswith("exec="):
-            runner.read(command, following[5:], state.fork())
-        elif word in ("--to-command", "-I", "--use-compress-program", "-F", "--info-script"):
-            runner.read(command, following, state.fork())
+    given = sort_tar(command.args)
+    actions = [each[5:] for each in given.values("--checkpoint-action") if each.startswith("exec=")]
+    for text in (*actions, *given.values(*_TAR)):
+        runner.read(command, text, state.fork())
+    if given.has("-O", "--to-stdout") and command.stdin is not None and not whole(command.stdin):
+        return command.stdin
     return UNKNOWN
 
 
 def _sed(runner: Runner, command: Command, state: State) -> str:
-    pairs = list(zip(command.args, command.args[1:], strict=False))
-    texts = [after for word, after in pairs if word in ("-e", "--expression")]
-    texts += [state.written.get(state.path(after), "") for word, after in pairs if word in ("-f", "--file")]
+    given = command.given
+    texts = given.values("-e", "--expression")
+    texts += [state.written.get(state.path(name), "") for name in given.values("-f", "--file")]
     if not texts:
-        texts = command.operands("-l")[:1]
+        texts = given.operands[:1]
     lines = UNKNOWN if command.stdin is None else command.stdin
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
@@ -105,17 +128,16 @@ def _sed(runner: Runner, command: Command, state: State) -> str:
 
 
 def _make(runner: Runner, command: Command, state: State) -> str:
-    name = next(
-        (after for word, after in zip(command.args, command.args[1:], strict=False) if word == "-f"), "Makefile"
-    )
+    name = (command.given.values("-f", "--file", "--makefile") or ["Makefile"])[0]
     text = command.stdin if name == "-" else state.written.get(state.path(name))
     if command.has("-n", "--dry-run", "--just-print"):
         return UNKNOWN
     for line in (text or "").split("\n"):
         for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
             runner.read(command, found[1], state.fork())
-        if line.startswith("\t"):
-            runner.read(command, line.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
+        if line.startswith("\t") or (";" in line and _RULE.match(line)):
+            recipe = line if line[0] == "\t" else line.partition(";")[2]
+            runner.read(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
     return UNKNOWN
 
 
@@ -143,15 +165,18 @@ def _option(*names: str) -> Follows:
     """A program that runs the value of one of these options."""
 
     def follow(runner: Runner, command: Command, state: State) -> str:
-        for index, word in enumerate(command.args):
-            for name in names:
-                if word == name and index + 1 < len(command.args):
-                    runner.read(command, command.args[index + 1], state.fork())
-                elif word.startswith(name + "="):
-                    runner.read(command, word[len(name) + 1 :], state.fork())
+        for text in (taking(names).sort(command.args) if command.name not in SHAPES else command.given).values(*names):
+            runner.read(command, text, state.fork())
         return UNKNOWN if command.stdin is None else command.stdin
 
     return follow
+
+
+def _sftp(runner: Runner, command: Command, state: State) -> str:
+    from nacre.shell.shells import local_commands  # rarely needed
+
+    local_commands(runner, command, state)
+    return _option("-S")(runner, command, state)
 
 
 def _editor(runner: Runner, command: Command, state: State) -> str:
@@ -174,7 +199,7 @@ FOLLOWERS: dict[str, Follows] = {
     "sort": _option("--compress-program"),
     "rsync": _option("-e", "--rsh", "--rsync-path"),
     "man": _option("-P", "--pager"),
-    "sftp": _option("-S"),
+    "sftp": _sftp,
     "zip": _option("-TT", "--unzip-command"),
     "split": _option("--filter"),
     "rg": _option("--pre"),

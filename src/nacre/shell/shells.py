@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from nacre.shell.command import Command
@@ -19,13 +20,34 @@ _INTERPRETERS = {  # program: options whose value is code
     "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
 }  # fmt: skip
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
-_LOCAL_COMMAND = re.compile(r"(?:-o)?(?:ProxyCommand|LocalCommand)[= ](.+)", re.IGNORECASE | re.DOTALL)
-_TMUX_RUNS = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell", "run")
+_LOCAL_COMMAND = re.compile(
+    r"(?:-o)?(?:ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand)[= ](.+)", re.IGNORECASE | re.DOTALL
+)
+_TMUX_RUNS = frozenset(
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw run-shell run "
+    "display-popup popup pipe-pane pipep if-shell if send-keys send".split()
+)
+_TMUX = Shape("cfLST")
+_TMUX_COMMAND = Shape("cefFnNstTxy")
+_SCREEN = Shape("cehpsSTt")
+_SCHEDULE = re.compile(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
+_SU = Shape(
+    "cugGsTw",
+    "command session-command user group supp-group shell whitelist-environment",
+    flags="login pty fast preserve-environment",
+)
+_SCRIPT = Shape(
+    "cEIOBmoT",
+    "command echo log-in log-out log-io logging-format output-limit log-timing",
+    flags="append return flush force quiet",
+    attached="t",
+    operands=1,
+)
 _VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
 
 
 def _shell(runner: Runner, command: Command, state: State) -> str:
-    flags, settings, rest = _shell_options(command.argv)
+    flags, settings, rest = shell_options(command.argv)
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
     inner = state.fork()
@@ -46,7 +68,7 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
     return _executed(runner, command, inner.written.get(inner.path(rest[0])), inner, list(rest[1:]))
 
 
-def _shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
+def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
     """Letters of the options, their long names and values, and the words after them."""
     flags, settings, index = "", [], 1
     while index < len(argv):
@@ -125,19 +147,26 @@ def _trap(runner: Runner, command: Command, state: State) -> str:
 
 def _ssh(runner: Runner, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
+    if words and words[0][:1] == "-":  # options may follow the host as well
+        words = words[_SSH.first(("ssh", *words)) - 1 :]
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.fork()
-    for word in command.args:
-        if found := _LOCAL_COMMAND.match(word):
-            runner.read(command, found[1], state.fork())
+    local_commands(runner, command, state)
     inner.cwd = inner.home
     if text:
         runner.read(command, text, inner, stdin=command.stdin)
     return DOWNLOADED
 
 
+def local_commands(runner: Runner, command: Command, state: State) -> None:
+    """Settings of ssh, scp and sftp that are commands."""
+    for word in command.args:
+        if found := _LOCAL_COMMAND.match(word):
+            runner.read(command, found[1], state.fork())
+
+
 def _su(runner: Runner, command: Command, state: State) -> str:
-    text = _anywhere(command, "-c", "--command", "--session-command")
+    text = _called(command, _SU)
     if text is None:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
@@ -145,30 +174,23 @@ def _su(runner: Runner, command: Command, state: State) -> str:
     return runner.read(command, text, state.fork(), stdin=command.stdin)
 
 
-def _anywhere(command: Command, *names: str) -> str | None:
-    """The value of an option that may stand after operands."""
-    for index, word in enumerate(command.args):
-        for name in names:
-            if word == name:
-                return command.args[index + 1] if index + 1 < len(command.args) else None
-            if word.startswith(name + "=") and name.startswith("--"):
-                return word[len(name) + 1 :]
-            if not name.startswith("--") and word[:1] == "-" and word[:2] != "--" and word.endswith(name[1]):
-                return command.args[index + 1] if index + 1 < len(command.args) else None
-    return None
+def _called(command: Command, shape: Shape) -> str | None:
+    """The value of an option that may stand after operands; after `--` it is the shell's."""
+    found = shape.sort(word for word in command.args if word != "--").values("-c", "--command", "--session-command")
+    return found[0] if found else None
 
 
 def _runuser(runner: Runner, command: Command, state: State) -> str:
-    if _anywhere(command, "-c", "--command") is not None:
+    if _called(command, _SU) is not None:
         return _su(runner, command, state)
-    return runner.follow(command, Shape("ugGsw", "user group supp-group shell").command(command.argv), state)
+    return runner.follow(command, _SU.command(command.argv), state)
 
 
 def _script(runner: Runner, command: Command, state: State) -> str:
-    text = _anywhere(command, "-c", "--command")
+    text = _called(command, _SCRIPT)
     if text is not None:
         return runner.read(command, text, state.fork())
-    return runner.follow(command, tuple(command.operands("-I", "-O", "-B", "-T", "-E", "-o")[1:]), state.fork())
+    return runner.follow(command, _SCRIPT.command(command.argv), state.fork())
 
 
 def _at(runner: Runner, command: Command, state: State) -> str:
@@ -182,14 +204,24 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
     codes = [code for letter in letters if (code := shape.value(command.argv, f"-{letter}", "--eval")) is not None]
     code = "\n".join(codes) if codes else None
     rest = command.argv[shape.first(command.argv) :]
+    if base == "deno" and rest[:1] == ("eval",):
+        code = next((word for word in rest[1:] if word[:1] != "-"), None)
     if code is None and base.endswith("awk"):
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):
         from_input = not rest or rest[0] in ("-", "/dev/stdin")
         code = command.stdin if from_input else state.written.get(state.path(rest[0]))
     if code is None:
-        return UNKNOWN
-    from nacre.shell.interpreters import commands_in, origin_of, printed_by, takes_arguments, takes_input  # slow
+        decodes = "-d" in command.args and shape.value(command.argv, "-m") == "base64"
+        return DECODED if decodes else UNKNOWN
+    from nacre.shell.interpreters import (  # slow
+        commands_in,
+        origin_of,
+        printed_by,
+        source_of,
+        takes_arguments,
+        takes_input,
+    )
 
     command.script = origin_of(code) + code
     for text, words in commands_in(code, command.name):
@@ -203,7 +235,9 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         runner.read(command, command.stdin, state.fork())
     if base.endswith("awk") and command.stdin is not None and not whole(command.stdin):
         return command.stdin
-    return DOWNLOADED if DOWNLOADED in code else DECODED if DECODED in code else printed_by(code) or UNKNOWN
+    if DOWNLOADED in code or DECODED in code:
+        return DOWNLOADED if DOWNLOADED in code else DECODED
+    return source_of(code) or printed_by(code) or UNKNOWN
 
 
 def _sg(runner: Runner, command: Command, state: State) -> str:
@@ -212,14 +246,49 @@ def _sg(runner: Runner, command: Command, state: State) -> str:
 
 
 def _terminal(runner: Runner, command: Command, state: State) -> str:
-    """tmux and screen: a command line to run in a new window."""
-    if command.name == "tmux":
-        if not command.args or command.args[0] not in _TMUX_RUNS:
-            return UNKNOWN
-        words = Shape("cefFnstxy").command(command.argv[1:])
-    else:
-        words = Shape("cehpsSTt").command(command.argv)
-    return runner.read(command, " ".join(words), state.fork()) if words else UNKNOWN
+    """tmux and screen: one word is a command line for a shell, several are a program and its arguments."""
+    if command.name == "screen":
+        words = _SCREEN.command(command.argv)
+        return runner.follow(command, words, state.fork()) if words else UNKNOWN
+    for call in _split(_TMUX.command(command.argv)):
+        words = _TMUX_COMMAND.command(call)
+        if call[0] not in _TMUX_RUNS or not words:
+            continue
+        if len(words) == 1 or call[0].startswith(("send", "if", "run", "pipe")):
+            text = "\n".join(word for word in words if word not in ("Enter", "C-m"))
+            runner.read(command, text, state.fork())
+        else:
+            runner.follow(command, words, state.fork())
+    return UNKNOWN
+
+
+def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Several commands in one call, with `;` between them."""
+    start = 0
+    for index, word in enumerate((*words, ";")):
+        if word == ";" and index > start:
+            yield words[start:index]
+        if word == ";":
+            start = index + 1
+
+
+def _crontab(runner: Runner, command: Command, state: State) -> str:
+    """What it is given to install, which is going to run."""
+    given = Shape("ucT").sort(command.args)
+    if given.options and not given.has("-u"):
+        return UNKNOWN
+    name = given.operands[0] if given.operands else "-"
+    text = command.stdin if name in ("-", "/dev/stdin") else state.written.get(state.path(name))
+    if text:
+        lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
+        lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]
+        runner.read(command, "\n".join(lines), state.fork())
+    return ""
+
+
+def is_interpreter(program: str) -> bool:
+    """Of another language than the shell's."""
+    return FOLLOWERS.get(program) is _interpreter
 
 
 FOLLOWERS: dict[str, Follows] = {
@@ -239,5 +308,6 @@ FOLLOWERS: dict[str, Follows] = {
     "runuser": _runuser,
     "script": _script,
     "at": _at,
+    "crontab": _crontab,
     "batch": _at,
 }

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from nacre.shell.syntax import Function
-from nacre.shell.text import SOME, STAR
+from nacre.shell.text import SOME, STAR, UNKNOWN
 
 Value: TypeAlias = str | tuple[str, ...]
 """A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
@@ -63,21 +63,24 @@ class Variables:
 
 
 class Files(dict[str, str]):
-    """Files of known content, by their paths. `hooks`: those among them that git runs."""
+    """Files of known content, by their paths. `hooks`: those among them that git runs. `settings`: what it was told."""
 
     def __init__(self) -> None:
         self.hooks: dict[str, str] = {}
+        self.settings: dict[str, str] = {}
 
     def __setitem__(self, path: str, text: str) -> None:
         super().__setitem__(path, text)
         if "/.git/hooks/" in path:
             self.hooks[path] = text
+        elif path.startswith(("/dev/git-config/alias.", "/dev/git-config/remote.")):
+            self.settings[path] = text
 
 
 class State:
     __slots__ = (
         "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "integers", "loops", "maps",
-        "references", "settled", "strict", "variables", "written", "zero",
+        "nounset", "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -86,6 +89,8 @@ class State:
         """The last `cd` has surely worked."""
         self.strict = False
         """`set -e`: what fails ends the script."""
+        self.nounset = False
+        """`set -u`: so does a variable that nobody has set."""
         self.home = home
         self.variables = variables
         self.maps: frozenset[str] = frozenset()
@@ -110,7 +115,7 @@ class State:
     def fork(self) -> State:
         copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe
         copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
-        copy.settled, copy.strict = self.settled, self.strict
+        copy.settled, copy.strict, copy.nounset = self.settled, self.strict, self.nounset
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops
         copy.arguments, copy.zero = self.arguments, self.zero
@@ -143,8 +148,19 @@ class State:
     def set(self, name: str, value: Value) -> None:
         self.variables[name] = [value]
 
+    def require(self, name: str) -> None:
+        """From here on it is not empty: whatever it may be, it is something."""
+        values = self.variables.of(name)
+        if not values or any(value in ("", UNKNOWN) for value in values):
+            self.variables[name] = [SOME if value in ("", UNKNOWN) else value for value in values] or [SOME]
+
     def forget(self, name: str) -> None:
         self.variables.own[name] = None
+
+    @property
+    def user(self) -> str:
+        """As a rule, the home is called as its owner is."""
+        return self.home.rpartition("/")[2] or SOME
 
     def path(self, name: str) -> str:
         return absolute(name, self.cwd)

@@ -254,12 +254,13 @@ class Coprocess(Node):
 class Item:
     """One command of a list and how it hangs on the one before: `;`, `&&` or `||`."""
 
-    __slots__ = ("background", "node", "operator")
+    __slots__ = ("background", "negated", "node", "operator")
 
     def __init__(self, node: Node, operator: str) -> None:
         self.node = node
         self.operator = operator
         self.background = False
+        self.negated = False
 
 
 class Block:

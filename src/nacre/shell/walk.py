@@ -12,6 +12,7 @@ import re
 from nacre.shell.command import Opened, Script
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
+from nacre.shell.guards import proven, proven_by
 from nacre.shell.runner import DEEPEST, Runner, kept
 from nacre.shell.spawns import Spawns
 from nacre.shell.state import MOST, State, Value
@@ -30,7 +31,7 @@ from nacre.shell.syntax import (
     Simple,
     Test,
 )
-from nacre.shell.text import UNKNOWN, bounded, whole
+from nacre.shell.text import SOME, UNKNOWN, bounded, whole
 
 CALLS = 24
 """Different arguments with which one function is followed."""
@@ -62,18 +63,31 @@ class Walker(Runner):
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         printed = []
         before = state.cwd
-        for item in block.items:
+        guards: dict[str, list[Value] | None] | None = None
+        for index, item in enumerate(block.items):
             if self.script.closed:
                 return UNKNOWN
+            if guards and item.operator != "&&":
+                _lift(guards, state)
             if item.operator == ";":
                 if state.cwd != before:
                     state.settled = state.settled and state.strict
                     before = state.cwd
                 printed.append(self.node(item.node, state.fork() if item.background else state, stdin))
                 continue
+            names = proven(block.items[index - 1], succeeds=item.operator == "&&")
+            if names:
+                guards = guards or {}
+                guards |= {name: state.variables.get(name) for name in names if name not in guards}
+                for name in names:
+                    state.require(name)
             printed.append(self._chained(item, state, stdin))
-            if item.operator == "||" and _leaves(item.node):
-                before = state.cwd
+            if _leaves(item.node):
+                before = state.cwd if item.operator == "||" else before
+                for name in proven(block.items[index - 1], succeeds=item.operator == "||"):
+                    state.require(name)
+        if guards:
+            _lift(guards, state)
         return printed[0] if len(printed) == 1 else bounded("".join(printed))
 
     def _chained(self, item: Item, state: State, stdin: str | None) -> str:
@@ -135,10 +149,19 @@ class Walker(Runner):
             self.block(condition, state, stdin)
             branch = state.fork()
             branch.choose()
+            guards: dict[str, list[Value] | None] = {}
+            for name in proven_by(condition):
+                guards[name] = state.variables.get(name)
+                branch.require(name)
             printed += self.block(body, branch, stdin)
+            _lift(guards, branch)
             taken.append(branch)
         for branch in taken:
             state.join(branch)
+        if len(branches) == 1 and branches[0][1].items and _leaves(branches[0][1].items[-1].node):
+            for item in branches[0][0].items[-1:]:
+                for name in proven(item, succeeds=False):
+                    state.require(name)
         return printed
 
     def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
@@ -201,6 +224,14 @@ class Walker(Runner):
         finally:
             state.arguments = before
             self._calls.pop()
+
+
+def _lift(guards: dict[str, list[Value] | None], state: State) -> None:
+    """What a test has shown no longer holds, where nothing else was set since."""
+    for name, values in guards.items():
+        if SOME in state.variables.of(name):
+            state.variables.own[name] = values
+    guards.clear()
 
 
 def _leaves(node: Node) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 
+from nacre.shell.arities import SUDO
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.escapes import ansi_c
@@ -14,7 +16,7 @@ from nacre.shell.state import State
 from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
 
 _SIMPLE = {
-    "sudo": Shape("ughpCrtTUDRac", "user group host prompt close-from role type chdir chroot", assignments=True),
+    "sudo": SUDO,
     "doas": Shape("uCa"),
     "command": Shape(),
     "builtin": Shape(),
@@ -23,29 +25,46 @@ _SIMPLE = {
     "ionice": Shape("cnpPu", "class classdata pid pgid uid"),
     "timeout": Shape("ks", "kill-after signal", operands=1),
     "gtimeout": Shape("ks", "kill-after signal", operands=1),
-    "time": Shape("fo", "format output"),
+    "time": Shape("fo", "format output", flags="append portability verbose quiet"),
     "stdbuf": Shape("ioe", "input output error"),
-    "setsid": Shape(),
-    "setpriv": Shape("", "reuid regid groups inh-caps ambient-caps bounding-set"),
+    "setsid": Shape(flags="ctty fork wait"),
+    "setpriv": Shape(
+        "",
+        "reuid regid ruid euid rgid egid groups inh-caps ambient-caps bounding-set securebits pdeathsig "
+        "selinux-label apparmor-profile landlock-access landlock-rule",
+        flags="init-groups keep-groups clear-groups no-new-privs reset-env",
+    ),
     "chroot": Shape("", "userspec groups", operands=1),
-    "taskset": Shape("", operands=1),
-    "chrt": Shape("TPD", operands=1),
-    "strace": Shape("eoOpPsSuEabIX"),
-    "ltrace": Shape("eoplsunaAFD"),
-    "unshare": Shape("RwSG", "root wd setuid setgid"),
+    "taskset": Shape("", operands=1, flags="all-tasks pid cpu-list"),
+    "chrt": Shape("TPD", "sched-runtime sched-period sched-deadline", operands=1),
+    "strace": Shape(
+        "eoOpPsSuEabIX",
+        "output attach string-limit trace-path user env columns detach-on interruptible summary-sort-by trace "
+        "abbrev verbose raw signal status read write fault inject decode-fds summary-columns kvm",
+    ),
+    "ltrace": Shape("eoplsunaAFD", "output library align debug config indent where"),
+    "unshare": Shape(
+        "RwSGl",
+        "root wd setuid setgid propagation setgroups map-user map-group map-users map-groups load-interp "
+        "monotonic boottime",
+    ),
     "nsenter": Shape("tSGrw", "target setuid setgid"),
-    "prlimit": Shape("p", "pid"),
+    "prlimit": Shape("po", "pid output", attached="cdefilmnqrstuvxy"),
     "systemd-run": Shape(
-        "pEutd", "property setenv unit description slice uid gid nice working-directory", assignments=True
+        "pEutHM",
+        "property setenv unit description slice uid gid nice working-directory service-type machine host "
+        "on-active on-boot on-calendar timer-property path-property socket-property",
+        flags="user system scope pty pipe wait quiet collect same-dir shell",
+        assignments=True,
     ),
     "systemd-inhibit": Shape("", "what who why mode"),
     "gosu": Shape(operands=1),
     "su-exec": Shape(operands=1),
-    "pkexec": Shape("", "user"),
-    "fakeroot": Shape("lsib"),
+    "pkexec": Shape("u", "user"),
+    "fakeroot": Shape("lsib", "lib faked"),
     "eatmydata": Shape(),
     "unbuffer": Shape(),
-    "rlwrap": Shape("afHPSs"),
+    "rlwrap": Shape("bcfgHlmOpPqsStwz", attached="a"),
     "catchsegv": Shape(),
     "caffeinate": Shape("tw"),
     "dbus-run-session": Shape("", "config-file"),
@@ -81,28 +100,61 @@ _SIMPLE = {
     "numactl": Shape("NCmipl", "cpunodebind physcpubind membind interleave preferred"),
     "chpst": Shape("uUbeEn/mdopfctr"),
     "setuidgid": Shape(operands=1),
-    "start-stop-daemon": Shape("xapugndkcNPI", "exec startas pidfile user group name chdir signal retry chuid"),
 }
-_ENV = Shape("uCSa", "unset chdir split-string argv0", assignments=True)
-_SPLIT = re.compile(r"(?:-[i0v]*S|--split-string=?)(.*)", re.DOTALL)
-_XARGS = Shape("adEILnPsJR", "arg-file delimiter max-lines max-args max-procs max-chars replace process-slot-var")
+_ENV = Shape(
+    "uCSaP",
+    "unset chdir split-string argv0",
+    flags="ignore-environment ignore-signal null debug block-signal default-signal list-signal-handling",
+    assignments=True,
+)
+_SPLITS = ("-S", "--split-string")
+_XARGS = Shape(
+    "adEILnPsJRS",
+    "arg-file delimiter max-args max-procs max-chars process-slot-var",
+    flags="null no-run-if-empty verbose interactive exit open-tty show-limits replace eof max-lines",
+    attached="iel",
+)
 _PARALLEL = Shape(
-    "jaIdCLnNSs", "jobs arg-file delimiter colsep max-args joblog results sshlogin workdir tmpdir delay timeout"
+    "jaIdCELnNPSs",
+    "jobs max-procs arg-file delimiter colsep max-args max-replace-args joblog results sshlogin sshloginfile workdir "
+    "wd tmpdir delay timeout retries load memfree nice block recend recstart tagstring shellquote env basefile return "
+    "halt tempdir trc profile",
 )
-_FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
-_WATCH = Shape("ndc", "interval")
+_DAEMON = Shape(
+    "xapugndkcNPIrRs",
+    "exec startas pidfile user group name chdir signal retry chuid chroot nicelevel procsched iosched umask "
+    "output ppid",
+    flags="start stop status test background make-pidfile quiet verbose oknodo remove-pidfile",
+)
+_FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
+_WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
 _LONGEST_LINE = 4096
-_FILTERS = frozenset(
-    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
-    "-anewer -cnewer -size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser "
-    "-nogroup -fstype".split()
+_CHOOSES = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
+    r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
 )
-_RUNNERS = {  # program: subcommands after which a command follows
-    "conda": ("run",), "mamba": ("run",), "perf": ("stat", "record"),
-    "uv": ("run",), "poetry": ("run",), "pipenv": ("run",), "pdm": ("run",), "rye": ("run",), "hatch": ("run",),
-    "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "mise": ("exec", "x"), "asdf": ("exec",), "nix-shell": (),
-    "rbenv": ("exec",), "pyenv": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
-}  # fmt: skip
+_LITERAL = re.compile(r"[\w.@+ -]+", re.ASCII)
+_ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
+_CALLS = ("-c", "--call", "--command", "--run")
+_NODE = Shape("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
+_PYTHON = Shape(
+    "pwiCPEG",
+    "with with-editable with-requirements extra group only-group python package project directory env-file index-url "
+    "index extra-index-url default-index find-links cache-dir config-file venv-path env name prefix cwd",
+)
+_RUNNERS: dict[str, tuple[tuple[str, ...], Shape]] = {  # the subcommands after which a command follows, and options
+    **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "rye", "hatch"), (("run",), _PYTHON)),
+    **dict.fromkeys(("conda", "mamba"), (("run",), Shape("np", "name prefix cwd"))),
+    **dict.fromkeys(("npx", "bunx", "pnpx"), ((), _NODE)),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), (("exec", "x", "dlx"), _NODE)),
+    **dict.fromkeys(("asdf", "bundle", "rbenv", "pyenv"), (("exec",), Shape())),
+    "mise": (("exec", "x"), Shape("cCjE", "command cd jobs env")),
+    "nix-shell": ((), Shape("AIEijp", "run command attr include expr keep packages argstr cores max-jobs")),
+    "perf": (
+        ("stat", "record"),
+        Shape("eptrCGxoIDMFcmuj", "event pid tid repeat cpu cgroup output delay freq count mmap-pages uid call-graph"),
+    ),
+}
 
 
 def _simple(runner: Runner, command: Command, state: State) -> str:
@@ -116,6 +168,8 @@ def _simple(runner: Runner, command: Command, state: State) -> str:
     if directory is not None:
         state = state.fork()
         state.cwd = state.path(directory)
+    if command.name == "prlimit" and rest and re.fullmatch(r"[\d:]+|unlimited", rest[0]):  # as people think it is read
+        rest = rest[1:]
     return runner.follow(command, rest, state)
 
 
@@ -140,12 +194,14 @@ def _env(runner: Runner, command: Command, state: State) -> str:
 
 def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
     """`env -S "a b" c` is `env a b c`."""
-    for index, word in enumerate(argv):
-        found = _SPLIT.fullmatch(word)
-        if found is None:
-            continue
-        text, after = (found[1], index + 1) if found[1] else ("".join(argv[index + 1 : index + 2]), index + 2)
-        return (*argv[:index], *_shell_words(source(text)), *argv[after:])
+    index = 1
+    while index < len(argv) and argv[index][:1] == "-" and argv[index] != "--":
+        options, taken = _ENV.option(argv[index], argv[index + 1] if index + 1 < len(argv) else None)
+        after = index + 1 + taken
+        for name, value in options:
+            if name in _SPLITS and value is not None:
+                return (*argv[:index], *_shell_words(source(value)), *argv[after:])
+        index = after
     return argv
 
 
@@ -161,10 +217,11 @@ def _lines(stdin: str | None) -> list[str]:
 
 def _xargs(runner: Runner, command: Command, state: State) -> str:
     rest = _XARGS.command(command.argv)
-    if any(re.match(r"-[a-z0-9]*[ie]\{\}$|-i$", word) for word in command.options()):
-        mark = "{}"
-    else:
-        mark = _XARGS.value(command.argv, "-I", "-J", "--replace") or ""
+    given = _XARGS.leading(command.argv)
+    marks = given.values("-I", "-J", "-i", "--replace") or ["{}"] * given.has("-i", "--replace")
+    mark = marks[-1] if marks else ""
+    if not mark and _empty(command):
+        return runner.follow(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
     lines = _lines(command.stdin)
     if not rest:
         return "\n".join(lines)
@@ -174,11 +231,17 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
                 command, tuple(word.replace(mark, line.strip()[:_LONGEST_LINE]) for word in rest[:256]), state, ""
             )
         return UNKNOWN
-    whole_lines = _XARGS.value(command.argv, "-d", "--delimiter") is not None or command.has("-0", "--null")
+    whole_lines = given.has("-d", "--delimiter", "-0", "--null")
     words: list[str] = []
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
     return runner.follow(command, (*rest, *words), state, "")
+
+
+def _empty(command: Command) -> bool:
+    """Its input surely holds nothing."""
+    nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
+    return nothing or (command.stdin is not None and not command.stdin.strip() and command.parent is None)
 
 
 def _shell_words(line: str) -> list[str]:
@@ -214,33 +277,60 @@ def _find(runner: Runner, command: Command, state: State) -> str:
         len(words),
     )
     starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
-    filtered = any(
-        word in _FILTERS and not (following in ("*", STAR, ".*") and word.endswith(("name", "path", "regex")))
-        for word, following in zip(words, (*words[1:], ""), strict=False)
-    )
+    found = _found(words)
     while index < len(words):
         if words[index] in ("-exec", "-execdir", "-ok", "-okdir"):
             end = index + 1
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
-            for start in starts:
-                found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
-                runner.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
+            for path in [f"{start.rstrip('/')}/{each}" for start in starts for each in found]:
+                runner.follow(command, tuple(word.replace("{}", path) for word in words[index + 1 : end]), state, "")
             index = end
         elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
             return ansi_c(words[index + 1])
         index += 1
-    if filtered or not all(plain(start) for start in starts):
+    if found == [SOME] or not all(plain(start) for start in starts):
         return SOME
-    return "\n".join(f"{start.rstrip('/')}/{STAR}" for start in starts)
+    if found == [STAR] and "-maxdepth" not in words:
+        found = [STAR + STAR]  # not only those in the directory itself
+    return "\n".join(f"{start.rstrip('/')}/{each}" for start in starts for each in found)
+
+
+def _found(words: tuple[str, ...]) -> list[str]:
+    """What it finds, below where it starts: all, something, or what has one of these names."""
+    if not chosen(words):
+        return [STAR]
+    names = [after for word, after in pairwise(words) if word == "-name" and _LITERAL.fullmatch(after)]
+    if "-mindepth" in words:
+        names = [f"{SOME}/{name}" for name in names]
+    return names[:4] or [SOME]
+
+
+def chosen(words: tuple[str, ...]) -> bool:
+    """Whether these words of `find` choose among what is found; `-type f` is no choice, nor is what they leave out."""
+    for index, word in enumerate(words):
+        value = source("".join(words[index + 1 : index + 2]))
+        negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
+        if word == "-type" and value == "l":
+            return True
+        if _CHOOSES.fullmatch(word) and not negated and value not in _ANYTHING:
+            return True
+    return False
+
+
+def _daemon(runner: Runner, command: Command, state: State) -> str:
+    """start-stop-daemon: the program is an option's value, its arguments follow `--`."""
+    given = _DAEMON.sort(command.args)
+    program = given.values("-a", "--startas") or given.values("-x", "--exec")
+    return runner.follow(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
 
 
 def _flock(runner: Runner, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
     rest = command.argv[first + 1 :]
-    if text is None and rest[:1] in (("-c",), ("--command",)):
-        text = " ".join(rest[1:2])
+    if text is None:  # it may stand behind the file
+        text = _FLOCK.value(("flock", *rest), "-c", "--command")
     if text is not None:
         return runner.read(command, text, state)
     return runner.follow(command, rest, state)
@@ -257,16 +347,18 @@ def _hyperfine(runner: Runner, command: Command, state: State) -> str:
 
 
 def _runner(runner: Runner, command: Command, state: State) -> str:
-    subcommands = _RUNNERS[command.name]
-    words = command.args
+    subcommands, shape = _RUNNERS[command.name]
+    argv = command.argv
     if subcommands:
-        if not words or words[0] not in subcommands:
+        argv = argv[shape.first(argv) :]
+        if not argv or argv[0] not in subcommands:
             return UNKNOWN
-        words = words[1:]
-    while words and (words[0] == "--" or (words[0].startswith("-") and words[0] not in ("-c", "--command", "--run"))):
-        words = words[1:]
-    if words[:1] in (("-c",), ("--command",), ("--call",), ("--run",)) and len(words) > 1:
-        return runner.read(command, words[1], state)
+    text = shape.value(argv, *_CALLS)
+    if text is not None:
+        return runner.read(command, text, state)
+    words = argv[shape.first(argv) :]
+    if command.name == "mise" and "--" in words:  # `mise exec node@20 -- npm test`
+        words = words[words.index("--") + 1 :]
     return runner.follow(command, words, state)
 
 
@@ -281,6 +373,7 @@ FOLLOWERS: dict[str, Follows] = {
     "find": _find,
     "gfind": _find,
     "flock": _flock,
+    "start-stop-daemon": _daemon,
     "watch": _watch,
     "hyperfine": _hyperfine,
 }

@@ -7,6 +7,11 @@ from importlib import import_module
 
 from nacre.policy.rule import Rule
 
+_WRITERS = (
+    "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl ruby ed ex vi vim nvim sudo sudoedit awk gawk "
+    "patch yq scp chmod chown chgrp curl wget gpg sort openssl pv tar bsdtar unzip qemu-img bmaptool ddrescue "
+    "tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+)
 LISTED: dict[str, tuple[str, ...]] = {
     module: tuple(names.split())
     for module, names in {
@@ -26,15 +31,11 @@ LISTED: dict[str, tuple[str, ...]] = {
         "disk_format": (
             "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
             "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.hfsplus "
-            "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos pvcreate pvremove "
-            "fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool diskutil nvme lvremove vgremove parted "
-            "wipefs format"
+            "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos mkudffs mkreiserfs "
+            "pvcreate pvremove mkfs.* newfs_* fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool "
+            "diskutil nvme bcachefs lvremove vgremove parted wipefs format"
         ),
-        "disk_write": (
-            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
-            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred "
-            "blkdiscard badblocks hdparm"
-        ),
+        "disk_write": f"{_WRITERS} blkdiscard badblocks hdparm",
         "docker_prune": "docker podman nerdctl",
         "download_to_shell": "code",
         "find_delete": "find gfind",
@@ -71,26 +72,25 @@ LISTED: dict[str, tuple[str, ...]] = {
         "rm_root_or_home": "rm",
         "shred_wipe": "shred srm wipe",
         "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
-        "ssh_write": (
-            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
-            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
-        ),
+        "ssh_write": _WRITERS,
         "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
         "too_complex": "unread",
         "user_delete": "userdel deluser groupdel delgroup passwd dscl",
-        "write_etc": (
-            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl chmod chown chgrp curl wget gpg sort openssl "
-            "pv tar bsdtar unzip ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
-        ),
+        "write_etc": _WRITERS,
     }.items()
 }
-"""Each with the commands it looks at, or with a word of `nacre.policy.rule`: `>` is every one that writes to a file."""
+"""Each with the commands it looks at, or with a word of `nacre.policy.rule`: `mkfs.*` is a family, `>` every one that
+writes to a file."""
 
 MODULES = tuple(LISTED)
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}
 for _module, _commands in LISTED.items():
     for _command in _commands:
         _BY_COMMAND[_command] = (*_BY_COMMAND.get(_command, ()), _module)
+
+
+_FAMILIES = tuple(command[:-1] for command in _BY_COMMAND if len(command) > 1 and command.endswith("*"))
+"""How the names of such commands begin."""
 
 
 @cache
@@ -111,9 +111,13 @@ _RULES: dict[str, tuple[Rule, ...]] = {}
 def rules_for(command: str) -> tuple[Rule, ...]:
     """The rules that look at a command of this name."""
     known = _RULES.get(command)
-    if known is None and command in _BY_COMMAND:
+    if known is None:
+        if command not in _BY_COMMAND:
+            if not command.startswith(_FAMILIES):
+                return ()
+            command = next(f"{family}*" for family in _FAMILIES if command.startswith(family))
         known = _RULES[command] = _loaded(_BY_COMMAND[command])
-    return known or ()
+    return known
 
 
 @cache

@@ -17,7 +17,9 @@ def finds(command: Command, _: Around) -> Hit | None:
     if not tool(command, "crontab"):
         return None
     given = sort(command.args, "ucT")
-    emptied = given.operands == ["/dev/null"] or (given.operands == ["-"] and command.stdin == "")
+    nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
+    nothing = nothing or (command.stdin is not None and not command.stdin.strip())
+    emptied = given.operands == ["/dev/null"] or (not given.options and given.operands in ([], ["-"]) and nothing)
     return Hit(said(*command.argv)) if given.has("-r") or emptied else None
 
 
@@ -29,6 +31,8 @@ RULE = Rule(
     commands=("crontab",),
     finds=finds,
     hits=(
+        "crontab < /dev/null",
+        "echo | crontab -",
         "crontab -r",
         "crontab -ri",
         "crontab -u dev -r",

@@ -37,6 +37,8 @@ RULE = Rule(
         "echo NRZQ==== | base32 -d | dash",
         "base64 -d x.b64 > x.sh; sh x.sh",
         "base64 -d x.b64 | python3",
+        "perl -MMIME::Base64 -e 'print decode_base64(\"bHM=\")' | sh",
+        "node -e 'eval(atob(\"bHM=\"))'",
     ),
     passes=(
         "echo hi | base64 | sh -c 'cat'",
@@ -46,6 +48,7 @@ RULE = Rule(
         "base64 -d x.b64 | tar xz",
         "echo 'use base64 -d | bash'",
         "openssl rand -base64 32",
+        "python3 -c 'import base64; print(base64.b64decode(\"aGk=\"))'",
         "base64 -d x.b64 | bash -n",
     ),
 )

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from nacre.policy.rule import DEVICES, Around, Hit, Rule
 from nacre.policy.shells import is_shell, pipes, takes_orders
 from nacre.shell import Command, Opened, Script
+from nacre.shell.shells import shell_options
 from nacre.shell.text import least
 from nacre.verdict import Decision
 
@@ -52,7 +53,7 @@ def _opened(command: Command) -> Iterator[Opened]:
 def _obeys(command: Command) -> bool:
     """A shell, `eval`, or a command that only running it would tell."""
     if is_shell(command.name):
-        return not command.has("-c")
+        return "c" not in shell_options(command.argv)[0]
     return command.name == "eval" or (bool(command.argv) and not least(command.argv[0]))
 
 

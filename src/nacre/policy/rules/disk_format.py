@@ -19,8 +19,10 @@ _MAKERS = (
     "mkfs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkfs.vfat", "mkfs.fat", "mkfs.msdos",
     "mkfs.ntfs", "mkfs.exfat", "mkfs.f2fs", "mkfs.jfs", "mkfs.reiserfs", "mkfs.minix", "mkfs.nilfs2", "mkfs.ocfs2",
     "mkfs.gfs2", "mkfs.hfsplus", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "mkexfatfs", "newfs", "newfs_hfs",
-    "newfs_apfs", "newfs_msdos", "pvcreate", "pvremove",
+    "newfs_apfs", "newfs_msdos", "mkudffs", "mkreiserfs", "pvcreate", "pvremove",
 )  # fmt: skip
+_FAMILIES = ("mkfs.*", "newfs_*")
+"""Whatever filesystem it is that they make."""
 _NAMED = ("zpool", "zfs", "diskutil", "lvremove", "vgremove")
 """Their targets are names, not paths."""
 _READS = {
@@ -39,6 +41,7 @@ _ACTS = {
     "zpool": ("create", "destroy", "labelclear"),
     "diskutil": ("eraseDisk", "eraseVolume", "partitionDisk", "reformat", "zeroDisk", "randomDisk", "secureErase"),
     "nvme": ("format", "sanitize"),
+    "bcachefs": ("format",),
 }
 """Programs with subcommands."""
 _PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
@@ -53,13 +56,9 @@ def finds(command: Command, around: Around) -> Hit | None:
     name = command.name
     if command.has("--help", "--version") or not any(_device(each, command) for each in command.args):
         return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None
-    if name in _MAKERS:
+    if name in _MAKERS or name.startswith(("mkfs.", "newfs_")):
         devices = [each for each in command.args if plain(each)] + command.operands(*_VALUED)
-        found = (
-            any(_device(each, command) for each in devices)
-            and not command.has("-V")
-            and not (name in _TRIES and command.has("-n"))
-        )
+        found = any(_device(each, command) for each in devices) and not (name in _TRIES and command.has("-n"))
     elif name in _READS:
         found = not command.has(*_READS[name]) or (name == "sgdisk" and command.has(*_CHANGES))
     elif name in _ACTS:
@@ -91,7 +90,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would erase a disk or change how it is divided",
     instead="look with `lsblk -f` or `fdisk -l`, or work on an image file",
-    commands=(*_MAKERS, *_READS, *_ACTS, "lvremove", "vgremove", "parted", "wipefs", "format"),
+    commands=(*_MAKERS, *_FAMILIES, *_READS, *_ACTS, "lvremove", "vgremove", "parted", "wipefs", "format"),
     finds=finds,
     hits=(
         "mkfs.ext4 /dev/sdb1",
@@ -99,6 +98,11 @@ RULE = Rule(
         'mkfs.ext4 "$DISK"',
         "mkswap /dev/sda2",
         "mkfs.ext4 -F /dev/loop0",
+        "mkfs.bcachefs -L -n /dev/sdb",
+        "mkfs.ext4 -L -n /dev/sdb1",
+        "mkfs -V -t ext4 /dev/sdb",
+        "bcachefs format /dev/sdb",
+        "wipefs -a -t -n /dev/sdb",
         "lvremove -f vg/data",
         "fdisk /dev/sda",
         "printf 'o\\nw\\n' | sudo fdisk /dev/sdb",
@@ -123,6 +127,8 @@ RULE = Rule(
         "wipefs -n -a /dev/sda",
         "mkfs.ext4 -L data disk.img",
         "mkfs.ext4 -V",
+        "mkfs.ext4 -n -L data /dev/sdb1",
+        "mkfs.erofs image.erofs dir",
         "mkswap /swapfile",
         "man mkfs",
         "zpool status tank",

@@ -19,7 +19,9 @@ from nacre.shell.text import UNKNOWN
 from nacre.verdict import Decision
 
 _DISK = re.compile(
-    r"/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|md|dm-|loop|nbd|zd|mtdblock|pmem)(?!$)|disk/|mapper/.|zvol/|k?mem$|port$)"
+    r"/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|md|dm-|loop|nbd|zd|mtdblock|pmem|dasd)(?!$)|"
+    r"(?:mtd|fd|n?st|sr|z?ram|bcache|drbd|rbd|a?da|vtbd)\d|k?mem$|port$|"
+    r"(?!(?:fd|shm|pts|tcp|udp|mqueue|hugepages|net|input|snd|bus|dri|char|usb|serial|vfio|cpu|mapper/control)/)[^/]+/.)"
 )
 _ERASERS = ("blkdiscard", "badblocks", "hdparm")
 _HDPARM = ("--security-erase", "--sanitize-", "--write-sector", "--make-bad-sector", "--trim-sector-ranges")
@@ -75,6 +77,10 @@ RULE = Rule(
         "blkdiscard -f /dev/nvme0n1",
         "badblocks -w /dev/sdb",
         "echo 1 > /dev/mem",
+        "cat x.img > /dev/mtd0",
+        "dd if=x.img of=/dev/vg0/root",
+        "cp x.img /dev/block/8:0",
+        "qemu-img convert -O raw x.qcow2 /dev/sda",
     ),
     passes=(
         "dd if=/dev/sda of=backup.img",
@@ -86,6 +92,9 @@ RULE = Rule(
         "echo x > /dev/tty",
         "echo x > /dev/shm/sda",
         "echo x >/dev/fd/3",
+        "echo x > /dev/pts/1",
+        "qemu-img convert -O qcow2 /dev/sda backup.qcow2",
+        "cat x.hex > /dev/serial/by-id/usb-x",
         "shred -u secrets.txt",
         "badblocks -sv /dev/sdb",
         "hdparm -I /dev/sda",

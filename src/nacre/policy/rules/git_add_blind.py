@@ -2,15 +2,18 @@
 
 Why      secrets, build results and other people's changes get into the commit with the work.
 Instead  name the files: `git add src/app.py`; `git add -u` for what git already tracks.
-Misses   aliases from the configuration; a list from elsewhere (`--pathspec-from-file`, `git add $(…)`).
+Misses   aliases from the configuration; a list from elsewhere (`--pathspec-from-file=f`, `git add $(…)`).
 """
 
 from __future__ import annotations
+
+import re
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._git import everything, git_call
 from nacre.policy.rules._options import Given, said
 from nacre.shell.command import Command
+from nacre.shell.text import whole
 from nacre.verdict import Decision
 
 _LIMITS = (
@@ -22,7 +25,6 @@ _LIMITS = (
     ("-e", "--edit"),
     ("--refresh",),
     ("--renormalize",),
-    ("--pathspec-from-file",),
 )
 
 
@@ -30,12 +32,20 @@ def finds(command: Command, _: Around) -> Hit | None:
     git = git_call(command, "add", "stage")
     if git is None or _limited(git.given):
         return None
-    if git.given.operands:
-        spec = everything(git.given.operands, git.cwd)
+    specs = git.given.operands + _listed(git.given, command)
+    if specs or git.given.has("--pathspec-from-file"):
+        spec = everything(specs, git.cwd)
         return Hit(said("git", git.sub, spec)) if spec is not None else None
     if git.given.on("-A", "--all") or git.given.has("--no-ignore-removal"):
         return Hit(said("git", git.sub, *git.args))
     return None
+
+
+def _listed(given: Given, command: Command) -> list[str]:
+    """What `--pathspec-from-file=-` reads, if that is known."""
+    if given.values("--pathspec-from-file") != ["-"] or command.stdin is None or not whole(command.stdin):
+        return []
+    return [line for line in re.split("[\\n\\0]", command.stdin) if line]
 
 
 def _limited(given: Given) -> bool:
@@ -61,6 +71,8 @@ RULE = Rule(
         'git add "$PWD"',
         "git -C sub -c user.name=x stage -Av",
         "git add src/../. README.md",
+        "xargs git add -A < /dev/null",
+        "git add --pathspec-from-file=- <<< .",
         "git -c alias.save='add --all' save",
         "sudo -u dev bash -c 'cd src && git add -f ..'",
     ),
@@ -75,6 +87,8 @@ RULE = Rule(
         "git add ':(top)README.md'",
         'git add "$FILE"',
         "git diff --name-only | xargs git add",
+        "git diff --name-only | xargs git add -A",
+        "git ls-files -m | git add --pathspec-from-file=-",
         "git commit -am 'git add .'",
         "git remote add -f upstream .",
     ),

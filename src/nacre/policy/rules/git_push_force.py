@@ -2,16 +2,21 @@
 
 Why      the remote's history is shared; the agent may not rewrite it alone.
 Instead  `git push --force-with-lease`, or push a new branch.
-Misses   git aliases; `remote.*.push` and `remote.*.mirror` in the configuration; a command built at run time (`$CMD`).
+Misses   git aliases, `remote.*.push` and `remote.*.mirror` that are configured already; a command built at run
+         time (`$CMD`).
 """
 
 from __future__ import annotations
+
+import re
 
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._git import git_call
 from nacre.policy.rules._options import said
 from nacre.shell.command import Command
 from nacre.verdict import Decision
+
+_CONFIGURED = re.compile(r"remote\..+\.(?:push=\+.*|mirror=(?:true|yes|on|1|))", re.DOTALL)
 
 
 def finds(command: Command, _: Around) -> Hit | None:
@@ -20,6 +25,9 @@ def finds(command: Command, _: Around) -> Hit | None:
         return None
     if git.given.on("-f", "--force") or git.given.on("--mirror"):
         return Hit(said("git", git.sub, *git.args))
+    for name, value in git.config.items():
+        if _CONFIGURED.fullmatch(f"{name}={value}") and len(git.given.operands) < 2:
+            return Hit(said("git", "-c", f"{name}={value}", git.sub, *git.args))
     for refspec in git.given.operands[1:]:
         if refspec.startswith("+"):
             return Hit(said("git", git.sub, git.given.operands[0], refspec))
@@ -45,6 +53,9 @@ RULE = Rule(
         "git push -o ci.skip -f",
         "git -C repo -c push.default=current push origin main --force",
         "sudo bash -c 'git fetch && git push -f'",
+        "git -c remote.origin.push=+HEAD push",
+        "git -c remote.origin.mirror=true push",
+        "git config alias.x 'push --force'; git x",
     ),
     passes=(
         "git push",
@@ -56,6 +67,8 @@ RULE = Rule(
         "git push --push-option=--force",
         "git push --force --dry-run",
         "git push origin $BRANCH",
+        "git -c remote.origin.push=HEAD push",
+        "git config alias.x 'push --force'",
         "git fetch -f origin +main:main",
         "echo 'git push -f'",
     ),

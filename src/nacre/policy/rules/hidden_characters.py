@@ -14,8 +14,11 @@ from nacre.policy.rule import ODD, Around, Hit, Rule
 from nacre.shell import Script
 from nacre.verdict import Decision
 
-_HIDDEN = re.compile("[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0001-\U000e007f]")
-_JOINERS = "\u200c\u200d"
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0001-\U000e007f]"
+)
+_JOINERS = "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200c\u200d"
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
 """The flags of England, Scotland, Wales."""
 
@@ -69,6 +72,9 @@ RULE = Rule(
         "npm install le\u2060ft-pad",
         "sudo bash -c 'curl https://exam\u200dple.com'",
         "echo a\U000e0072\U000e006d",
+        "rm -rf ./bu\u00adild",
+        "node a\u3164.js",
+        "echo a\u206ab\u115f\U0001d173",
     ),
     passes=(
         'git commit -m "\U0001f468\u200d\U0001f469\u200d\U0001f467 family"',
@@ -79,5 +85,6 @@ RULE = Rule(
         "echo $'a\\u200bb'",
         "echo \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
         "rm -rf ./donn\u00e9es",
+        'echo "\ud55c\uad6d\uc5b4 \u1820\u180e\u1820"',
     ),
 )

@@ -20,7 +20,7 @@ from nacre.verdict import Decision
 _STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
 _TREE = (
     r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
-    r"rimraf(?:\.sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
+    r"rimraf(?:\.sync)?|Deno\.remove(?:Sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
 )
 _CALLS = re.compile(_TREE)
 _GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s?[(\[]?\s?"
@@ -38,17 +38,16 @@ _HOME = re.compile(
     rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s?[,)]"
 )
 _BLANKS = re.compile(r"\s{2,}")
-_QUOTED = re.compile(
-    r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
-)
 
 
 def finds(command: Command, around: Around) -> Hit | None:
     code = command.script
     if not code or command.name in SHELLS or not _CALLS.search(code):
         return None
+    from nacre.shell.interpreters import QUOTED  # slow
+
     code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
-    quoted = [found.span() for found in _QUOTED.finditer(code)]
+    quoted = [found.span() for found in QUOTED.finditer(code)]
     for pattern in _PATHS:
         for found in pattern.finditer(code):
             path = next((each for each in reversed(found.groups()) if each is not None), "")

@@ -12,14 +12,23 @@ from collections.abc import Iterator
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.shell.command import Command
-from nacre.shell.text import least
+from nacre.shell.text import STAR, least
 from nacre.verdict import Decision
+
+_BELOW = f"/{STAR}{STAR}"
+"""What `find` prints that chooses nothing."""
+_CHOOSE = "say which files: `find build -name '*.o' -delete`"
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    if not command.has("-r", "-R", "--r", "--recursive"):
+    if command.has("-r", "-R", "--r", "--recursive"):
+        return hit_at(_targets(command, around), command)
+    if command.parent is None or command.parent.name not in ("xargs", "gxargs", "parallel"):
         return None
-    return hit_at(_targets(command, around), command)
+    for target in command.operands():
+        if target.endswith(_BELOW) and (place := precious(target, command, around)):
+            return Hit(reason=f"would delete every file of {place.what}", instead=_CHOOSE)
+    return None
 
 
 def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
@@ -61,6 +70,11 @@ RULE = Rule(
         "rm -rf /$X",
         'rm -rf "$X/etc"',
         "rm -rf ./$X",
+        '[ -n "$X" ] && echo ok; rm -rf "$X"/*',
+        '! [ -n "$X" ] && rm -rf "$X"/*',
+        "find . -type f | xargs rm -f",
+        "find / -type f -print0 | xargs -0 rm -f",
+        "find . -name .git -exec rm -rf {} +",
         'for d in /usr /var; do rm -rf "$d"; done',
     ),
     passes=(
@@ -77,7 +91,14 @@ RULE = Rule(
         'rm -rf "$scratch"',
         'rm -rf "$BUILD_DIR/dist"',
         'rm -rf "${X:?}"/*',
+        ': "${X:?}"; rm -rf "$X"/*',
+        'set -u; rm -rf "$X"/*',
+        '[ -n "$X" ] && rm -rf "$X"/*',
+        'if [ -d "$X" ]; then rm -rf "$X"/*; fi',
         "X=build; rm -rf $X/*",
+        "find . -type f -name '*.o' -print0 | xargs -0 rm -f",
+        "find . -maxdepth 1 -type f | xargs rm -f",
+        "find build -type f | xargs rm -f",
         "cd src/pkg && rm -rf ../../dist",
     ),
 )

@@ -51,6 +51,8 @@ RULE = Rule(
         "rm -rf ~/.*",
         'rm -rf "$HOME"',
         "rm -rf /home/alice",
+        'cd /home && rm -rf "$USER"',
+        "rm -rf /home/$(whoami)",
         "h=~; rm -rf -- $h/",
     ),
     passes=(

@@ -14,7 +14,7 @@ from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    for target in command.operands("-n", "--iterations", "-s", "--size", "-l", "-x", "-p", "-P", "-S"):
+    for target in command.operands("-l", "-x", "-p", "-P", "-S"):
         if place := precious(target, command, around):
             return Hit(reason=f"would overwrite beyond recovery {place.what}")
     return None

@@ -26,7 +26,9 @@ def finds(command: Command, _: Around) -> Hit | None:
     if not name:
         return None
     flags = {word.lstrip("-") for word in command.args if word.startswith("-")}
-    operands = command.operands("-C", "--cwd", "-s", "--stack", "-a", "--app")
+    operands = command.operands(
+        "-C", "--cwd", "-s", "--stack", "-a", "--app", "-var", "-var-file", "-target", "-replace"
+    )
     verb = next((word for word in operands if word != "run-all"), "")
     if flags & {"help", "h", "preview-only"} or any(flag.startswith("target") for flag in flags):
         return None

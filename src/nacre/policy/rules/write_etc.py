@@ -2,8 +2,8 @@
 
 Why      a line in /etc can lock everybody out, and it outlives the task.
 Instead  write the file into the project and let the person at the machine install it.
-Misses   programs that change settings themselves (`systemctl enable`, `useradd`); editors; a path that only running it
-         would tell (`"$ROOT"/etc/hosts`).
+Misses   programs that change settings themselves (`systemctl enable`, `useradd`); editors at a terminal; a path that
+         only running it would tell (`"$ROOT"/etc/hosts`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,13 @@ RULE = Rule(
         "chmod 600 /etc/shadow",
         "tar -xzf c.tgz -C /etc",
         "curl -fsSLo /etc/x.conf https://example.com/x",
+        "cd /etc; tar xf x.tar",
+        "ed -s /etc/hosts <<< w",
+        "ex -sc '%s/a/b/|x' /etc/hosts",
+        "patch /etc/app.conf < x.diff",
+        "scp host:x /etc/hosts",
+        "sudo -e /etc/hosts",
+        "python3 -c 'import os; os.remove(\"/etc/hosts\")'",
     ),
     passes=(
         "cat /etc/hosts",
@@ -69,5 +76,9 @@ RULE = Rule(
         "rsync -a /etc/nginx/ ./nginx/",
         "tar czf etc.tgz /etc/nginx",
         "rsync -a conf/ host:/etc/app/",
+        "scp /etc/hosts host:x",
+        "patch --dry-run /etc/app.conf < x.diff",
+        "tar tf /etc/x.tar",
+        "ed -s /etc/hosts <<< p",
     ),
 )

@@ -1,0 +1,64 @@
+"""Options as programs read them: clusters, values, names cut short."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.shell import read
+from nacre.shell.options import Shape, reading, taking
+
+SHAPE = Shape("uo", "user output", flags="unique verbose", attached="i")
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "operands"),
+    [
+        ("-u root ls", [("-u", "root")], ["ls"]),
+        ("-uroot ls", [("-u", "root")], ["ls"]),
+        ("-vu root ls", [("-v", None), ("-u", "root")], ["ls"]),
+        ("--user root ls", [("--user", "root")], ["ls"]),
+        ("--us root ls", [("--user", "root")], ["ls"]),
+        ("--us=root ls", [("--user", "root")], ["ls"]),
+        ("--uni ls", [("--unique", None)], ["ls"]),
+        ("--other ls", [("--other", None)], ["ls"]),
+        ("-i.bak ls", [("-i", ".bak")], ["ls"]),
+        ("-i ls", [("-i", None)], ["ls"]),
+        ("ls -o -v", [("-o", "-v")], ["ls"]),
+        ("-- -u root", [], ["-u", "root"]),
+        ("- -u", [("-u", None)], ["-"]),
+    ],
+)
+def test_options_are_told_from_their_values(
+    words: str, options: list[tuple[str, str | None]], operands: list[str]
+) -> None:
+    given = SHAPE.sort(words.split())
+    assert (given.options, given.operands) == (options, operands)
+
+
+@pytest.mark.parametrize("words", ["-u root", "--us root", "-v --user=root", "-vuroot", ""])
+def test_a_wrapper_ends_where_its_command_begins(words: str) -> None:
+    argv = ("sudo", *words.split(), "rm", "-u", "x")
+    assert SHAPE.command(argv) == ("rm", "-u", "x")
+
+
+def test_a_program_with_words_for_options_knows_no_clusters() -> None:
+    shape = taking(("-out", "-c"))
+    assert shape.sort(["-tac", "x", "-out", "f"]).operands == ["x"]
+    assert shape.sort(["-out", "f"]).values("-out") == ["f"]
+
+
+def test_the_last_word_on_a_switch_counts() -> None:
+    shape = reading("", "force tag=")
+    assert shape.sort(["--forc"]).on("--force")
+    assert not shape.sort(["--force", "--no-forc"]).on("--force")
+    assert shape.sort(["--ta", "x"]).values("--tag") == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("mkfs.ext4 -n /dev/x", True), ("mkfs.ext4 -L -n /dev/x", False), ("mkfs.ext4 -Ln /dev/x", False)],
+)
+def test_a_value_that_looks_like_an_option_is_none(text: str, found: bool) -> None:
+    command = read(text, cwd="/", home="/root").commands[0]
+    assert command.has("-n") is found
+    assert command.operands() == ["/dev/x"]
