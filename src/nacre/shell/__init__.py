@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import runs_code
 from nacre.shell.followers import FOLLOWERS
+from nacre.shell.many import Value
 from nacre.shell.parse import parse
-from nacre.shell.state import State, Value, Variables
+from nacre.shell.state import State, Variables
 from nacre.shell.text import clean
 from nacre.shell.walk import Walker
 from nacre.shell.words import TooDeep

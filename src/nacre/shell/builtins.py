@@ -6,10 +6,11 @@ import re
 
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
-from nacre.shell.expand import MOST_FIELDS, Expander
+from nacre.shell.expand import Expander
+from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
 from nacre.shell.runner import DECLARES, Follows, Runner
-from nacre.shell.state import MOST, Alias, State, Value
+from nacre.shell.state import Alias, State
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 
 _READ = Shape("adinNptu")
@@ -72,7 +73,7 @@ def _unset(runner: Runner, command: Command, state: State) -> str:
 def _set(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     if "--" in words:
-        state.arguments = words[words.index("--") + 1 :][:MOST_FIELDS]
+        state.arguments = words[words.index("--") + 1 :]
     elif words and words[0][:1] not in "-+":
         state.arguments = words
     flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
@@ -103,7 +104,7 @@ def _read(runner: Runner, command: Command, state: State) -> str:
         for name in [*names, *([array] if array else []), *([] if names or array else ["REPLY"])]:
             state.set(name.partition("[")[0], text if text and not whole(text) else UNKNOWN)
         return ""
-    lines = [line for line in text.split("\n") if line][:MOST] or [""]
+    lines = foremost([line for line in text.split("\n") if line]) or [""]
     blanks = state.variables.of("IFS")[:1]
     separator = blanks[0] if blanks and isinstance(blanks[0], str) and len(blanks[0]) == 1 else None
     if array:
@@ -145,7 +146,7 @@ def _test(runner: Runner, command: Command, state: State) -> str:
 
 def _getopts(runner: Runner, command: Command, state: State) -> str:
     values: list[Value] = list(command.args[2:] or state.arguments or [UNKNOWN])
-    state.variables["OPTARG"] = values[:MOST]
+    state.variables["OPTARG"] = foremost(values)
     return ""
 
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from shlex import quote
 from typing import Protocol
 
-from nacre.shell.braces import braced
+from nacre.shell.braces import MOST, TooMany, braced
+from nacre.shell.many import Value
 from nacre.shell.parameters import capital, element, recased, replaced, sliced, trimmed, unkeyed
-from nacre.shell.state import State, Value
+from nacre.shell.state import State
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
 from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
 
@@ -26,8 +27,9 @@ _NUMBERS = frozenset(
 
 
 TOO_MUCH = 1_000_000_000
-MOST_FIELDS = 20_000
-"""What one word may become."""
+WORD = 100
+"""What a word that braces make counts as, in characters; `FIELD`: one that splitting makes."""
+FIELD = 20
 
 
 class Runs(Protocol):
@@ -39,8 +41,14 @@ class Runs(Protocol):
     def reread(self, text: str, state: State) -> str:
         """bash expands this text once more (`${x@P}`, a subscript in arithmetic): what does it become?"""
 
-    def spend(self, characters: int) -> None:
-        """So much more text has been made."""
+    def close(self, why: str) -> None:
+        """It cannot be followed to its end."""
+
+    def kept(self, text: str) -> str:
+        """A text for later, unless it is too long."""
+
+    def spend(self, characters: int) -> bool:
+        """So much more text is made; whether there is room for it."""
 
     def wonder(self, what: str) -> None:
         """Here is something that only running it would tell."""
@@ -62,12 +70,19 @@ class Expander:
     def fields(self, word: Word) -> list[str]:
         if word.fixed is not None:
             return [word.fixed]
-        found = []
-        for parts in braced(word.parts):
-            found += self._split(parts)
+        try:
+            words = braced(word.parts)
+        except TooMany:
+            self.runs.close(f"a word stands for more than {MOST} words")
+            return [UNKNOWN]
+        if len(words) == 1:
+            found = self._split(words[0])
+        else:
+            self.runs.spend(WORD * len(words))
+            found = [field for parts in words for field in self._split(parts)]
         if len(found) > 100:
-            self.runs.spend(100 * len(found))
-        return found[:MOST_FIELDS]
+            self.runs.spend(FIELD * len(found))
+        return found
 
     def text(self, word: Word, *, globs: bool = False) -> str:
         """One text, whatever is in it: the value of an assignment, the target of a redirection."""

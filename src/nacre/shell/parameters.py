@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nacre.shell.state import KEYED, Value
+from nacre.shell.many import Value
+from nacre.shell.state import KEYED
 from nacre.shell.text import STAR, UNKNOWN, pattern, source, whole
 
 _INDEX = re.compile(r"-?\d+")

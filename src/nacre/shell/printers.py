@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 
 from nacre.shell.command import Command
 from nacre.shell.escapes import ansi_c
@@ -44,7 +45,7 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]
-    text = _formatted(words[0], words[1:]) if words else ""
+    text = _formatted(runner, words[0], words[1:]) if words else ""
     if name:
         if "[" in name:
             runner.reread(name, state)
@@ -53,25 +54,25 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
     return text
 
 
-def _formatted(form: str, words: list[str]) -> str:
-    form, left, out = source(form), [source(word) for word in words], []
-    for _ in range(64):
-        used = False
+def _formatted(runner: Runner, form: str, words: list[str]) -> str:
+    """The form, again and again as long as there are words for it."""
+    form, left, out = source(form), deque(source(word) for word in words), []
 
-        def fill(found: re.Match[str]) -> str:
-            nonlocal used
-            if found[0] == "%%":
-                return "%"
-            if found[0][0] == "\\":
-                return ansi_c(found[0])
-            used = True
-            word = left.pop(0) if left else ""
-            return ansi_c(word) if found[1] == "b" else word
+    def fill(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        if found[0][0] == "\\":
+            return ansi_c(found[0])
+        word = left.popleft() if left else ""
+        return ansi_c(word) if found[1] == "b" else word
 
+    while not runner.script.closed:
+        before = len(left)
         out.append(_DIRECTIVE.sub(fill, form))
-        if not left or not used:
+        runner.spend(len(form))
+        if not left or len(left) == before:
             break
-    return "".join(out)
+    return runner.kept("".join(out))
 
 
 def _cat(runner: Runner, command: Command, state: State) -> str:

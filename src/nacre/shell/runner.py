@@ -6,17 +6,19 @@ Gives Commands, each with the one that runs it. What a program does with its wor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
+from nacre.shell.many import MOST, WAYS, either, matters
 from nacre.shell.parse import expansion, parse
-from nacre.shell.state import MOST, Alias, State
+from nacre.shell.state import Alias, State
 from nacre.shell.syntax import Assignment, Block, Function, Node, Redirect, Simple, Substitution, Word
-from nacre.shell.text import DOWNLOADED, UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.text import LONGEST as LONGEST_TEXT
 from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
 
@@ -27,6 +29,12 @@ LONGEST = 20_000
 DECLARES = ("declare", "typeset", "local", "readonly", "export")
 WIDEST = 20_000_000
 """Characters of the words that expansion makes."""
+PATIENCE = 2000
+"""Commands up to which everything is followed with all the values it may have."""
+STEP = 200
+"""What it counts as, in characters, to expand a command once more."""
+
+_OVERLONG = f"a text of more than {LONGEST_TEXT} characters is put together in it"
 
 Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
 """What a command does to the state and to other commands; gives what it would print."""
@@ -48,6 +56,8 @@ class Runner(ABC):
         self._sinks: dict[str, Block] = {}
         """The commands of `>(…)`, until what they read has been written."""
         self._spent = 0
+        self._loses = False
+        """Whether texts were too long to be kept."""
 
     @abstractmethod
     def block(self, block: Block, state: State, stdin: str | None) -> str:
@@ -92,10 +102,22 @@ class Runner(ABC):
         self._here, self._inside = here, before
         return printed
 
-    def spend(self, characters: int) -> None:
+    def spend(self, characters: int) -> bool:
+        """So much more text is made; whether there is room for it."""
         self._spent += characters
         if self._spent > WIDEST:
-            self.script.closed = f"its words grow beyond {WIDEST // 1_000_000} million characters"
+            self.close(f"its words grow beyond {WIDEST // 1_000_000} million characters")
+        return not self.script.closed
+
+    def close(self, why: str) -> None:
+        self.script.closed = self.script.closed or why
+
+    def kept(self, text: str) -> str:
+        """A text for later, unless it is too long."""
+        if len(text) <= LONGEST_TEXT:
+            return text
+        self._loses = True
+        return bounded(text)
 
     def wonder(self, what: str) -> None:
         self.script.unknown[what] = None
@@ -124,6 +146,8 @@ class Runner(ABC):
         """A shell executes this text."""
         if parent.script is None:
             parent.script = text
+        if self._loses and LOST in text:
+            self.close(_OVERLONG)
         text = source(text)
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
@@ -144,7 +168,7 @@ class Runner(ABC):
 
     def _deeper(self, parent: Command, run: Callable[[], str]) -> str:
         if self.depth >= DEEPEST:
-            self.script.closed = f"more than {DEEPEST} wrappers stand inside each other"
+            self.close(f"more than {DEEPEST} wrappers stand inside each other")
             return UNKNOWN
         before, self._parent = self._parent, parent
         self.depth += 1
@@ -185,14 +209,32 @@ class Runner(ABC):
         self.drain(state)
         if expander.choices == 1:
             return printed
-        seen = [argv]
-        while expander.choice + 1 < min(expander.choices, MOST):
+        return self._others(node, argv, expander, state, stdin) or printed
+
+    def _others(self, node: Simple, first: tuple[str, ...], expander: Expander, state: State, stdin: str | None) -> str:
+        """The same with all the other values that its variables may have."""
+        printed, seen, more = "", {first}, node.redirects or node.assignments
+        names = () if first else [state.references.get(each.name, each.name) for each in node.assignments]
+        assigned = {name: state.variables.of(name) for name in names}
+        while expander.choice + 1 < expander.choices and not self.script.closed:
             expander.choice += 1
+            self.spend(STEP)
             argv = self._words(node, expander)
-            if argv not in seen or node.redirects or node.assignments:
-                seen.append(argv)
-                printed = self._prepared(node, argv, expander, state, stdin)
+            if any(LOST in word for word in argv):
+                self.close(f"a variable may have more than {WAYS} values")
+            if (argv in seen and not more) or not self.worth(expander.choice, [w for w in argv if w not in first]):
+                continue
+            seen.add(argv)
+            printed = self._prepared(node, argv, expander, state, stdin)
+            for name, values in assigned.items():
+                assigned[name] = either(values, state.variables.of(name))
+        for name, values in assigned.items():
+            state.variables[name] = values
         return printed
+
+    def worth(self, number: int, texts: Iterable[str]) -> bool:
+        """Whether this one of many alike is followed: every one as long as there is little, later what may matter."""
+        return number < MOST or len(self.script.commands) < PATIENCE or any(map(matters, texts))
 
     def _words(self, node: Simple, expander: Expander) -> tuple[str, ...]:
         if node.argv is not None:
@@ -236,12 +278,12 @@ class Runner(ABC):
             self._aliases.append(argv[0])
             printed = self.read(command, " ".join((alias.text, *argv[1:])), state, stdin=command.stdin)
             self._aliases.pop()
-            return kept(command, printed, state)
+            return self.redirected(command, printed, state)
         if argv:
-            return kept(command, self._run(command, state), state)
+            return self.redirected(command, self._run(command, state), state)
         if command.redirects or node.assignments:
             self.emit(command)
-            return kept(command, command.stdin or "", state) if command.redirects else ""
+            return self.redirected(command, command.stdin or "", state) if command.redirects else ""
         return ""
 
     def command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
@@ -258,7 +300,9 @@ class Runner(ABC):
         if len(commands) < LONGEST:
             commands.append(command)
         else:
-            self.script.closed = f"it runs more than {LONGEST} commands"
+            self.close(f"it runs more than {LONGEST} commands")
+        if self._loses and any(LOST in word for word in command.argv):
+            self.close(_OVERLONG)
 
     def _run(self, command: Command, state: State) -> str:
         self.emit(command)
@@ -295,7 +339,7 @@ class Runner(ABC):
             if rest != first and plain(rest):  # an empty `$SUDO` before the command, `"$PREFIX"/bin/x`, `r${none}m`
                 return self.follow(command, (rest, *command.args) if rest else command.args, state)
             if has_glob(command.name):
-                for name in [name for name in self.followers if could_be(command.name, name)][:MOST]:
+                for name in [name for name in self.followers if could_be(command.name, name)]:
                     self.follow(command, (name, *command.args), state)
         elif "/" in first and (text := state.written.get(state.path(first))) is not None:
             return self.read(command, text, state, arguments=list(command.args))
@@ -336,13 +380,12 @@ class Runner(ABC):
                 expander.state.written[f"/dev/fd/{redirect.descriptor}"] = text
         return tuple(opened), stdin
 
-
-def kept(command: Command, printed: str, state: State) -> str:
-    """What is left to print after redirections; files remember what went into them."""
-    for opened in command.redirects:
-        if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
-            path = state.path(opened.target)
-            before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
-            state.written[path] = bounded(before + printed)
-            printed = ""
-    return printed
+    def redirected(self, command: Command, printed: str, state: State) -> str:
+        """What is left to print after redirections; files remember what went into them."""
+        for opened in command.redirects:
+            if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
+                path = state.path(opened.target)
+                before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
+                state.written[path] = self.kept(before + printed)
+                printed = ""
+        return printed

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TypeAlias
 
+from nacre.shell.many import Value, either
 from nacre.shell.syntax import Function
 from nacre.shell.text import SOME, STAR
 
-Value: TypeAlias = str | tuple[str, ...]
-"""A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
-
 KEYED = "\0"
-
-MOST = 24
-"""Values that one variable is followed through."""
-WAYS = 6
-"""Of these, how many may come from different ways through the script; the latest are kept."""
-
 
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
@@ -127,7 +118,7 @@ class State:
             if mine is None or values is None:
                 self.variables[name] = values or mine or []
             elif mine is not values:
-                self.variables[name] = (mine + [value for value in values if value not in mine])[-WAYS:]
+                self.variables[name] = either(mine, values)
         if other.functions is not self.functions:
             self.functions = {**self.functions, **other.functions}
         if other.aliases is not self.aliases:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 
-from nacre.shell.command import Opened, Script
+from nacre.shell.command import Command, Opened, Script
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
-from nacre.shell.runner import DEEPEST, Runner, kept
+from nacre.shell.many import Value, foremost
+from nacre.shell.runner import Runner
 from nacre.shell.spawns import Spawns
-from nacre.shell.state import MOST, State, Value
+from nacre.shell.state import State, Variables
 from nacre.shell.syntax import (
     Block,
     Calculation,
@@ -30,10 +31,11 @@ from nacre.shell.syntax import (
     Simple,
     Test,
 )
-from nacre.shell.text import UNKNOWN, bounded, whole
+from nacre.shell.text import UNKNOWN, whole
 
-CALLS = 24
-"""Different arguments with which one function is followed."""
+DEEPEST_CALL = 32
+"""Functions that are called inside each other; `AGAIN`: how often the same one may be among them."""
+AGAIN = 2
 _ONE_GROUP = re.compile(r"\^?[\w :/=@,-]*\(\.[*+]\)[\w :/=@,-]*\$?")
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
@@ -47,6 +49,8 @@ class Walker(Runner):
         """The arguments with which each function has been followed."""
         self._defined: dict[int, Function] = {}
         self._spawns = Spawns()
+        self._again = False
+        """Whether the body of a loop is followed for the second time."""
 
     # lists
 
@@ -74,7 +78,7 @@ class Walker(Runner):
             printed.append(self._chained(item, state, stdin))
             if item.operator == "||" and _leaves(item.node):
                 before = state.cwd
-        return printed[0] if len(printed) == 1 else bounded("".join(printed))
+        return printed[0] if len(printed) == 1 else self.kept("".join(printed))
 
     def _chained(self, item: Item, state: State, stdin: str | None) -> str:
         """After `&&` or `||`."""
@@ -103,7 +107,7 @@ class Walker(Runner):
             command = self.command((), node, state)
             command.redirects = opened
             self.emit(command)
-            printed = kept(command, printed, state)
+            printed = self.redirected(command, printed, state)
             self.drain(state)
         return printed
 
@@ -153,9 +157,34 @@ class Walker(Runner):
                 values += expander.fields(word)
             if node.words is None:
                 values += state.arguments or [UNKNOWN]
-            state.variables[node.name] = values[:MOST] or [UNKNOWN]
+            state.variables[node.name] = foremost(values) or [UNKNOWN]
             state.loops |= {node.name}
-        return self.block(node.body, state, stdin)
+        return self._rounds(node.body, state, stdin)
+
+    def _rounds(self, body: Block, state: State, stdin: str | None) -> str:
+        """Once; and a second time, if the first one leaves something known that was not so when it began."""
+        before, cwd, first = state.variables, state.cwd, len(self.script.commands)
+        state.variables = Variables(before)
+        printed = self.block(body, state, stdin)
+        changed = state.variables.own
+        moved = state.cwd != cwd and whole(state.cwd)
+        if not self._again and not self.script.closed and (moved or self._learnt(changed, before)):
+            self._again, second = True, len(self.script.commands)
+            self.block(body, state, stdin)
+            self._again = False
+            self.script.commands[second:] = _news(self.script.commands, first, second)
+        state.variables = before
+        before.own.update(changed)
+        return printed
+
+    def _learnt(self, changed: dict[str, list[Value] | None], before: Variables) -> bool:
+        """Whether a variable has another known value than it had."""
+        return any(
+            value not in before.of(name) and whole(value if isinstance(value, str) else "".join(value))
+            for name, values in changed.items()
+            if name != "_"
+            for value in values or ()
+        )
 
     def _case(self, node: Case, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
@@ -187,11 +216,14 @@ class Walker(Runner):
 
     def call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
         self._called.add(id(function))
-        if function in self._calls or len(self._calls) >= DEEPEST:
+        if self._calls.count(function) >= AGAIN:
+            return UNKNOWN
+        if len(self._calls) >= DEEPEST_CALL:
+            self.close(f"more than {DEEPEST_CALL} functions are called inside each other")
             return UNKNOWN
         given = self._given.setdefault(id(function), set())
         call = None if arguments is None else tuple(arguments)
-        if call in given or len(given) >= CALLS:
+        if call in given or not self.worth(len(given), arguments or ()):
             return UNKNOWN
         given.add(call)
         self._calls.append(function)
@@ -201,6 +233,17 @@ class Walker(Runner):
         finally:
             state.arguments = before
             self._calls.pop()
+
+
+def _news(commands: list[Command], first: int, second: int) -> list[Command]:
+    """Of what the second round runs, what the first one did not."""
+    seen = {_deed(command) for command in commands[first:second]}
+    return [command for command in commands[second:] if _deed(command) not in seen]
+
+
+def _deed(command: Command) -> tuple[object, ...]:
+    opened = [(each.operator, each.target) for each in command.redirects]
+    return command.argv, command.start, command.cwd, command.settled, command.stdin, command.script, *opened
 
 
 def _leaves(node: Node) -> bool:

@@ -91,7 +91,6 @@ _PARALLEL = Shape(
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait")
 _WATCH = Shape("ndc", "interval")
-_LONGEST_LINE = 4096
 _FILTERS = frozenset(
     "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer "
     "-anewer -cnewer -size -empty -user -group -uid -gid -perm -links -inum -samefile -lname -nouser "
@@ -155,8 +154,7 @@ def _lines(stdin: str | None) -> list[str]:
         return [SOME]
     if not whole(stdin):
         return [stdin.strip() if stdin.strip() != UNKNOWN else SOME]
-    lines = [line for line in re.split(r"[\n\0]", stdin) if line.strip()][:16]
-    return [line if len(line) < _LONGEST_LINE or " " in line.strip() else SOME for line in lines] or [SOME]
+    return [line for line in re.split(r"[\n\0]", stdin) if line.strip()] or [SOME]
 
 
 def _xargs(runner: Runner, command: Command, state: State) -> str:
@@ -169,16 +167,23 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
     if not rest:
         return "\n".join(lines)
     if mark:
-        for line in lines:
-            runner.follow(
-                command, tuple(word.replace(mark, line.strip()[:_LONGEST_LINE]) for word in rest[:256]), state, ""
-            )
+        for number, line in enumerate(lines):
+            if runner.worth(number, (line,)):
+                runner.follow(command, _replaced(runner, rest, mark, line.strip()), state, "")
         return UNKNOWN
     whole_lines = _XARGS.value(command.argv, "-d", "--delimiter") is not None or command.has("-0", "--null")
     words: list[str] = []
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
     return runner.follow(command, (*rest, *words), state, "")
+
+
+def _replaced(runner: Runner, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
+    """With a text in place of its mark, if that is not too much."""
+    size = sum(len(word) + word.count(mark) * len(text) for word in words)
+    if not runner.spend(size):
+        return words[:1]
+    return tuple(word.replace(mark, text) for word in words)
 
 
 def _shell_words(line: str) -> list[str]:
@@ -196,13 +201,10 @@ def _parallel(runner: Runner, command: Command, state: State) -> str:
             values = list(rest[index + 1 :]) if word != "::::" else [SOME]
             rest = rest[:index]
             break
-    for value in values[:16]:
-        if not rest:
-            runner.read(command, value, state)
-        else:
-            words = [word.replace("{}", value) for word in rest]
-            if "{}" not in " ".join(rest):
-                words.append(value)
+    marked = "{}" in " ".join(rest)
+    for number, value in enumerate(values):
+        if runner.worth(number, (value,)):
+            words = _replaced(runner, rest, "{}", value) if marked else (*rest, value)
             runner.read(command, " ".join(words), state)
     return UNKNOWN
 
@@ -225,7 +227,7 @@ def _find(runner: Runner, command: Command, state: State) -> str:
                 end += 1
             for start in starts:
                 found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
-                runner.follow(command, tuple(word.replace("{}", found) for word in words[index + 1 : end]), state, "")
+                runner.follow(command, _replaced(runner, words[index + 1 : end], "{}", found), state, "")
             index = end
         elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
             return ansi_c(words[index + 1])
