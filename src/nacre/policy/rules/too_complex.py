@@ -1,8 +1,8 @@
 """too-complex: a text that is nested too deeply, or runs too much, to be read to its end.
 
-Why      what could not be read was not checked.
+Why      what could not be read was not checked; the root may be deleted in it, so no policy lets it pass.
 Instead  write it to a file, in simpler steps.
-Misses   nothing: this is where the checker says that it stopped.
+Misses   nothing that it knows of: this is where the checker says that it stopped.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ RULE = Rule(
     instead="write it to a file, in simpler steps",
     commands=(UNREAD,),
     in_script=in_script,
+    floor=True,
     hits=(
         "sudo " * 12 + "ls",
         "env " * 12 + "ls",
