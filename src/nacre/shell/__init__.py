@@ -44,7 +44,6 @@ def read(
     variables["HISTFILE"] = [f"{home}/.bash_history"]
     walker = Walker(script, FOLLOWERS)
     state = State(cwd, home, variables)
-    state.arguments = []  # nobody gives a command line any
     try:
         for name, value in env.items() if env else ():
             variables[name] = [clean(value)]
@@ -55,4 +54,6 @@ def read(
         walker.whole(script.block, state, None if stdin is None else clean(stdin))
     except (TooDeep, RecursionError):
         script.closed = "it is nested too deeply"
+    except MemoryError:
+        script.closed = "there is not enough memory to follow it"
     return script

@@ -14,6 +14,7 @@ from nacre.shell.state import Alias, State
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 
 _READ = Shape("adinNptu")
+_COUNT = re.compile(r"[0-9]{1,9}")
 _NAME = re.compile(r"[A-Za-z_]\w*$", re.ASCII)
 
 
@@ -88,8 +89,10 @@ def _set(runner: Runner, command: Command, state: State) -> str:
 
 def _shift(runner: Runner, command: Command, state: State) -> str:
     if state.arguments is not None:
-        by = command.args[0] if command.args else "1"
-        state.arguments = state.arguments[int(by) :] if by.isdigit() else None
+        by, before = command.args[0] if command.args else "1", state.arguments
+        state.arguments = before[int(by) :] if _COUNT.fullmatch(by) else None
+        if not state.arguments and UNKNOWN in before:  # `"$@"`, which may have been several
+            state.arguments = None
     return ""
 
 
@@ -183,6 +186,13 @@ def _unalias(runner: Runner, command: Command, state: State) -> str:
     return ""
 
 
+def _wait(runner: Runner, command: Command, state: State) -> str:
+    for word, after in zip(command.args, (*command.args[1:], ""), strict=False):
+        if word[:1] == "-" and "p" in word:  # the name of a variable
+            Expander(state, runner).subscripts(word if word[-1] != "p" else after)
+    return ""
+
+
 def _nothing(runner: Runner, command: Command, state: State) -> str:
     return ""
 
@@ -196,7 +206,8 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(DECLARES, _declare),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
-    **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "wait", "umask"), _nothing),
+    **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "umask"), _nothing),
+    "wait": _wait,
     "unset": _unset,
     "set": _set,
     "shift": _shift,

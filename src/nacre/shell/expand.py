@@ -26,6 +26,9 @@ _NUMBERS = frozenset(
 )
 
 
+_DIGITS = 9
+_NEVER_GIVEN = 7
+"""No script gets so many arguments; `$9` is a way to write nothing: `rm$IFS$9-rf`."""
 TOO_MUCH = 1_000_000_000
 WORD = 100
 """What a word that braces make counts as, in characters; `FIELD`: one that splitting makes."""
@@ -220,9 +223,11 @@ class Expander:
                 return SELF
             case "0":
                 return self.state.zero
-        if name.isdigit() and self.state.arguments is not None:
-            index = int(name) - 1
-            return self.state.arguments[index] if index < len(self.state.arguments) else ""
+        if name.isdigit():
+            arguments, number = self.state.arguments, int(name[:_DIGITS])
+            if arguments is None:
+                return "" if number >= _NEVER_GIVEN else None
+            return arguments[number - 1] if number <= len(arguments) else ""
         return SOME if name in _NUMBERS else None
 
     def _parameter(self, part: Parameter) -> Value:

@@ -16,8 +16,8 @@ from nacre.shell.followers import Followers
 from nacre.shell.many import MOST, WAYS, either, matters
 from nacre.shell.parse import expansion, parse
 from nacre.shell.state import Alias, State
-from nacre.shell.syntax import Assignment, Block, Function, Node, Redirect, Simple, Substitution, Word
-from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.syntax import Assignment, Block, Function, Node, Pipeline, Redirect, Simple, Substitution, Word
+from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source, whole
 from nacre.shell.text import LONGEST as LONGEST_TEXT
 from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
@@ -34,6 +34,8 @@ PATIENCE = 2000
 STEP = 200
 """What it counts as, in characters, to expand a command once more."""
 
+_READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
+"""Whoever reads texts as bash does. That others do is often no more than likely."""
 _OVERLONG = f"a text of more than {LONGEST_TEXT} characters is put together in it"
 
 Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
@@ -52,6 +54,8 @@ class Runner(ABC):
         """The span to report for text that does not stand in the script as it is read."""
         self._here: Node = Simple(0)
         """The command that is followed at the moment."""
+        self._stdin: str | None = None
+        """What it reads, and so do the substitutions in its words."""
         self._aliases: list[str] = []
         self._sinks: dict[str, Block] = {}
         """The commands of `>(…)`, until what they read has been written."""
@@ -76,7 +80,11 @@ class Runner(ABC):
             state.written[path] = ""
             self._sinks[path] = part.body
             return path
-        printed = self.block(part.body, state.fork(), None)
+        here, inside, stdin = self._here, self._inside, self._stdin
+        if inside is None and _elsewhere(part.body):
+            self._inside = here.start, here.end
+        printed = self.block(part.body, state.fork(), stdin)
+        self._here, self._inside, self._stdin = here, inside, stdin
         if part.kind == "$":
             return printed.rstrip("\n")
         state.written[path] = printed
@@ -94,7 +102,10 @@ class Runner(ABC):
             return text
         try:
             body = expansion(source(text))
-        except (Malformed, TooDeep, RecursionError):
+        except Malformed:
+            return UNKNOWN
+        except (TooDeep, RecursionError):
+            self.close("it is nested too deeply")
             return UNKNOWN
         here, before = self._here, self._inside
         self._inside = before or (here.start, here.end)
@@ -159,7 +170,8 @@ class Runner(ABC):
             if at < 0:
                 self._inside = before or (parent.start, parent.end)
             block, broken = parse(text, (lambda position: at + position) if at >= 0 else None)
-            self.script.broken = self.script.broken or broken
+            if broken and parent.name in _READERS and whole(text):
+                self.script.broken = True
             printed = self.block(block, inner, stdin)
             self._inside = before
             return printed
@@ -189,14 +201,15 @@ class Runner(ABC):
             self.block(parse(f"{function} {value}", lambda _: 0)[0], state, None)
         elif is_command(name):
             parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
-            script, self._inside = parent.script, self._inside or (parent.start, parent.end)
+            script, inside = parent.script, self._inside
+            self._inside = inside or (parent.start, parent.end)
             self.read(parent, value.lstrip("|!"), state.fork())
-            parent.script, self._inside = script, None
+            parent.script, self._inside = script, inside
 
     # simple commands
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
-        self._here = node
+        self._here, self._stdin = node, stdin
         plain = node.argv and not (node.redirects or node.assignments or self._sinks)
         if plain and not (state.aliases and state.expands_aliases):  # no more than a short cut: most commands are such
             assert node.argv
@@ -219,6 +232,7 @@ class Runner(ABC):
         while expander.choice + 1 < expander.choices and not self.script.closed:
             expander.choice += 1
             self.spend(STEP)
+            self._here, self._stdin = node, stdin
             argv = self._words(node, expander)
             if any(LOST in word for word in argv):
                 self.close(f"a variable may have more than {WAYS} values")
@@ -279,6 +293,8 @@ class Runner(ABC):
             printed = self.read(command, " ".join((alias.text, *argv[1:])), state, stdin=command.stdin)
             self._aliases.pop()
             return self.redirected(command, printed, state)
+        if argv == ("exec",) and command.stdin is not stdin:
+            state.input = command.stdin
         if argv:
             return self.redirected(command, self._run(command, state), state)
         if command.redirects or node.assignments:
@@ -389,3 +405,10 @@ class Runner(ABC):
                 state.written[path] = self.kept(before + printed)
                 printed = ""
         return printed
+
+
+def _elsewhere(body: Block) -> bool:
+    """Whether it was not read where it stands in the script: between nested backquotes, in a `<<-` document."""
+    node = body.items[0].node if body.items else None
+    node = node.stages[0] if isinstance(node, Pipeline) else node
+    return isinstance(node, Simple) and node.start >= node.end

@@ -67,8 +67,8 @@ class Files(dict[str, str]):
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "integers", "loops", "maps",
-        "references", "settled", "strict", "variables", "written", "zero",
+        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "input", "integers", "loops",
+        "maps", "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -95,6 +95,8 @@ class State:
         """Functions that child shells inherit."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
+        self.input: str | None = None
+        """What `exec <…` has just made the standard input."""
         self.written = Files()
         """Just written, or a process substitution."""
 
@@ -106,7 +108,7 @@ class State:
         copy.loops = self.loops
         copy.arguments, copy.zero = self.arguments, self.zero
         copy.functions, copy.exported = self.functions, self.exported
-        copy.aliases = self.aliases
+        copy.aliases, copy.input = self.aliases, None
         copy.expands_aliases = self.expands_aliases
         copy.written = self.written  # files are there for everybody
         return copy

@@ -65,10 +65,12 @@ class Walker(Runner):
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         printed = []
-        before = state.cwd
+        before, given = state.cwd, stdin
         for item in block.items:
             if self.script.closed:
                 return UNKNOWN
+            if state.input is not None:
+                stdin, state.input = state.input, None
             if item.operator == ";":
                 if state.cwd != before:
                     state.settled = state.settled and state.strict
@@ -78,6 +80,8 @@ class Walker(Runner):
             printed.append(self._chained(item, state, stdin))
             if item.operator == "||" and _leaves(item.node):
                 before = state.cwd
+        if stdin is not given and state.input is None:
+            state.input = stdin  # for those who stand around it, too
         return printed[0] if len(printed) == 1 else self.kept("".join(printed))
 
     def _chained(self, item: Item, state: State, stdin: str | None) -> str:
@@ -99,9 +103,11 @@ class Walker(Runner):
             for stage in node.stages:
                 stdin = self.node(stage, state.fork(), stdin)
             return stdin or ""
+        self._here, self._stdin = node, stdin
         opened: tuple[Opened, ...] = ()
         if node.redirects:
             opened, stdin = self.opened(node.redirects, Expander(state, self), stdin)
+            self._stdin = stdin
         printed = self._compound(node, state, stdin)
         if opened:
             command = self.command((), node, state)
@@ -143,6 +149,7 @@ class Walker(Runner):
             taken.append(branch)
         for branch in taken:
             state.join(branch)
+            state.input = branch.input or state.input
         return printed
 
     def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
