@@ -109,6 +109,7 @@ def test_a_long_list_of_harmless_ones_is_left_alone(text: str) -> None:
         "x=a; for i in 1 2; do rm -rf $x; x=/; done",
         "x=a; while read -r y; do rm -rf $x; x=~; done",
         "for i in 1 2; do rm -rf *; cd /; done",
+        "for d in *; do for i in 1 2; do ls; done; rm -rf $d; done",
         "for i in 1 2; do for j in 1 2; do rm -rf $x; done; x=/; done",
         'f() { [ -n "$2" ] && f "$2"; rm -rf "$1"; }; f a /',
     ],

@@ -33,22 +33,24 @@ def _cd(runner: Runner, command: Command, state: State) -> str:
 def _declare(runner: Runner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
+    runner.spend(len(state.maps) + len(state.integers) + len(state.references) + len(state.exported))
+    references: dict[str, str] = {}
+    names = {word.partition("=")[0].removesuffix("+").partition("[")[0] for word in command.args}
+    names = {name for name in names if _NAME.match(name)}
+    if "A" in flags:
+        state.maps |= names
+    if "i" in flags:
+        state.integers |= names
     if "f" in flags and (command.name == "export" or "x" in flags):
         state.exported |= set(command.operands())
     for word in command.args:
         name, equals, value = word.partition("=")
         name, _, subscript = name.removesuffix("+").partition("[")
-        if not _NAME.match(name):
-            continue
-        if "A" in flags:
-            state.maps |= {name}
-        if "i" in flags:
-            state.integers |= {name}
-        if not equals:
+        if not equals or name not in names:
             continue
         if "n" in flags and command.name != "export":
             expander.subscripts(value)
-            state.references = {**state.references, name: value}
+            references[name] = value
         elif value.startswith("(") and value.endswith(")"):
             runner.reread(value, state)
             state.set(name, tuple(value[1:-1].split()))
@@ -59,6 +61,8 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
             state.set(name, value)
             if runs_code(name):
                 runner.given(name, value, state, command)
+    if references:
+        state.references = {**state.references, **references}
     return ""
 
 
@@ -173,16 +177,19 @@ def _shopt(runner: Runner, command: Command, state: State) -> str:
 
 
 def _alias(runner: Runner, command: Command, state: State) -> str:
+    aliases = dict(state.aliases)
+    runner.spend(len(aliases))
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
-            state.aliases = {**state.aliases, name: Alias(text, command.end, runner.depth)}
+            aliases[name] = Alias(text, command.end, runner.depth)
+    state.aliases = aliases
     return ""
 
 
 def _unalias(runner: Runner, command: Command, state: State) -> str:
-    for word in command.args:
-        state.aliases = {name: alias for name, alias in state.aliases.items() if name != word}
+    runner.spend(len(state.aliases))
+    state.aliases = {name: alias for name, alias in state.aliases.items() if name not in command.args}
     return ""
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from nacre.shell.braces import MOST, TooMany, braced
 from nacre.shell.many import Value
-from nacre.shell.parameters import capital, element, recased, replaced, sliced, trimmed, unkeyed
+from nacre.shell.parameters import capital, effort, element, recased, replaced, sliced, trimmed, unkeyed
 from nacre.shell.state import State
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
 from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
@@ -20,17 +20,19 @@ from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, glob
 _SPACES = " \t\n"
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OFFSET = re.compile(r"\s*(-?\d*)\s*(?::\s*(-?\d+)\s*)?$")
+_OFFSET = re.compile(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )
 
 
 _DIGITS = 9
+_EFFORT = 10
+"""Steps of a pattern that count as one character."""
 _NEVER_GIVEN = 7
 """No script gets so many arguments; `$9` is a way to write nothing: `rm$IFS$9-rf`."""
 TOO_MUCH = 1_000_000_000
-WORD = 100
+WORD = 250
 """What a word that braces make counts as, in characters; `FIELD`: one that splitting makes."""
 FIELD = 20
 
@@ -190,7 +192,7 @@ class Expander:
         """Names in it are variables, whose text is an expression again; a subscript may run commands."""
         if ("$(" in expression or "`" in expression) and not self._in_map(expression):
             self.runs.reread(expression, self.state)
-        for name in _NAME.findall(expression):
+        for name in dict.fromkeys(_NAME.findall(expression)):
             for value in self.state.variables.of(name):
                 if isinstance(value, str):
                     self.subscripts(value)
@@ -296,6 +298,8 @@ class Expander:
             return changes[given](value) if given in changes else value
         if not whole(value):
             return UNKNOWN
+        if operator[0] in "#%/":
+            self.runs.spend(effort(value, given) // _EFFORT)
         if operator == ":":
             found = _OFFSET.match(given)
             text = sliced(value, found) if found else UNKNOWN

@@ -17,6 +17,7 @@ _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
+_TO = re.compile("(.)-(.)", re.DOTALL)
 _ZERO = re.compile(r"\\0([0-7]{1,3})")
 """How `echo -e` writes an octal number."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
@@ -82,7 +83,11 @@ def _cat(runner: Runner, command: Command, state: State) -> str:
             texts.append(UNKNOWN if command.stdin is None else command.stdin)
         else:
             texts.append(state.written.get(state.path(name), UNKNOWN))
-    return "".join(texts)
+    return _together(runner, texts)
+
+
+def _together(runner: Runner, texts: list[str]) -> str:
+    return "".join(texts) if runner.spend(sum(map(len, texts))) else UNKNOWN
 
 
 def _tee(runner: Runner, command: Command, state: State) -> str:
@@ -97,15 +102,18 @@ def _same(runner: Runner, command: Command, state: State) -> str:
     if command.stdin is not None:
         return command.stdin.replace(STAR, SOME)
     texts = [state.written[path] for name in command.operands() if (path := state.path(name)) in state.written]
-    return "".join(texts) or UNKNOWN
+    return _together(runner, texts) or UNKNOWN
 
 
 def _tr(runner: Runner, command: Command, state: State) -> str:
     text = command.stdin
     if text is None or command.has("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
         return text or UNKNOWN
-    sets = [_characters(source(word)) for word in command.operands()]
-    if len(sets) != 2 or not all(sets):
+    operands = [ansi_c(source(word)) for word in command.operands()]
+    if len(operands) != 2 or not runner.spend(sum(map(_span, operands))):
+        return text
+    sets = [_characters(word) for word in operands]
+    if not all(sets):
         return text
     to = sets[1] + sets[1][-1] * (len(sets[0]) - len(sets[1]))
     return text.translate({ord(a): b for a, b in zip(sets[0], to, strict=False)})
@@ -113,10 +121,13 @@ def _tr(runner: Runner, command: Command, state: State) -> str:
 
 def _characters(text: str) -> str:
     """A set of tr's, written out: `a-z`, `[:upper:]`."""
-    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), ansi_c(text))
-    return re.sub(
-        r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text, flags=re.S
-    )
+    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), text)
+    return _TO.sub(lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text)
+
+
+def _span(text: str) -> int:
+    """How many characters the ranges of a set are."""
+    return sum(max(0, ord(last) - ord(first)) for first, last in _TO.findall(text))
 
 
 def _rev(runner: Runner, command: Command, state: State) -> str:

@@ -28,11 +28,16 @@ LONGEST = 20_000
 """Commands."""
 DECLARES = ("declare", "typeset", "local", "readonly", "export")
 WIDEST = 20_000_000
-"""Characters of the words that expansion makes."""
+"""Characters of the words that expansion makes. All other work is counted in them, too."""
 PATIENCE = 2000
 """Commands up to which everything is followed with all the values it may have."""
-STEP = 200
-"""What it counts as, in characters, to expand a command once more."""
+STEP = 500
+"""What it counts as, in characters, to expand a command once more; `WORD`: to have one more word."""
+WORD = 50
+READ = 8
+"""… to read a character as a script."""
+GLOB = 100_000
+"""… to look for the programs that a glob may name."""
 
 _READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
 """Whoever reads texts as bash does. That others do is often no more than likely."""
@@ -117,7 +122,7 @@ class Runner(ABC):
         """So much more text is made; whether there is room for it."""
         self._spent += characters
         if self._spent > WIDEST:
-            self.close(f"its words grow beyond {WIDEST // 1_000_000} million characters")
+            self.close("what it does grows beyond what can be followed")
         return not self.script.closed
 
     def close(self, why: str) -> None:
@@ -137,7 +142,7 @@ class Runner(ABC):
 
     def follow(self, parent: Command, argv: tuple[str, ...], state: State, stdin: str | None = None) -> str:
         """A wrapper runs this."""
-        if not argv:
+        if not argv or self.script.closed:
             return stdin or UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
         command.settled = state.settled
@@ -157,6 +162,8 @@ class Runner(ABC):
         """A shell executes this text."""
         if parent.script is None:
             parent.script = text
+        if not self.spend(READ * len(text)):
+            return UNKNOWN
         if self._loses and LOST in text:
             self.close(_OVERLONG)
         text = source(text)
@@ -210,6 +217,7 @@ class Runner(ABC):
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
         self._here, self._stdin = node, stdin
+        self._spent += node.end - node.start
         plain = node.argv and not (node.redirects or node.assignments or self._sinks)
         if plain and not (state.aliases and state.expands_aliases):  # no more than a short cut: most commands are such
             assert node.argv
@@ -248,21 +256,30 @@ class Runner(ABC):
 
     def worth(self, number: int, texts: Iterable[str]) -> bool:
         """Whether this one of many alike is followed: every one as long as there is little, later what may matter."""
+        if self.script.closed:
+            return False
         return number < MOST or len(self.script.commands) < PATIENCE or any(map(matters, texts))
 
     def _words(self, node: Simple, expander: Expander) -> tuple[str, ...]:
         if node.argv is not None:
             return node.argv
         argv: list[str] = []
+        looked, keyed = 1, False
         for word in node.words:
             if not isinstance(word, Word):
-                if argv and argv[0] in DECLARES and any(each[:1] == "-" and "A" in each for each in argv[1:]):
+                if not keyed and word.elements is not None and argv and argv[0] in DECLARES:
+                    keyed = any(each[:1] == "-" and "A" in each for each in argv[looked:])
+                    looked = len(argv)
+                if keyed and word.elements is not None:
+                    self.spend(len(expander.state.maps))
                     expander.state.maps |= {word.name}
                 argv.append(self._argument(word, expander))
             elif word.fixed is not None:
                 argv.append(word.fixed)
             else:
                 argv += expander.fields(word)
+                if self.script.closed:
+                    break
         return tuple(argv)
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
@@ -313,6 +330,9 @@ class Runner(ABC):
     def emit(self, command: Command) -> None:
         command.parent = self._parent
         commands = self.script.commands
+        self._spent += WORD * len(command.argv)
+        if self._spent > WIDEST:
+            self.spend(0)
         if len(commands) < LONGEST:
             commands.append(command)
         else:
@@ -355,6 +375,7 @@ class Runner(ABC):
             if rest != first and plain(rest):  # an empty `$SUDO` before the command, `"$PREFIX"/bin/x`, `r${none}m`
                 return self.follow(command, (rest, *command.args) if rest else command.args, state)
             if has_glob(command.name):
+                self.spend(GLOB)
                 for name in [name for name in self.followers if could_be(command.name, name)]:
                     self.follow(command, (name, *command.args), state)
         elif "/" in first and (text := state.written.get(state.path(first))) is not None:
@@ -367,7 +388,7 @@ class Runner(ABC):
         alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
         if alias is None or alias.depth != self.depth or self._inside:
             return alias
-        return alias if "\n" in self.script.text[alias.end : node.start] else None
+        return alias if self.script.text.find("\n", alias.end, node.start) >= 0 else None
 
     def opened(
         self, redirects: list[Redirect], expander: Expander, stdin: str | None
@@ -403,6 +424,7 @@ class Runner(ABC):
                 path = state.path(opened.target)
                 before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
                 state.written[path] = self.kept(before + printed)
+                self.spend(len(before))
                 printed = ""
         return printed
 

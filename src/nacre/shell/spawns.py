@@ -18,22 +18,50 @@ class Spawns:
         self._calls[name] = list(_calls(function.body))
         self._spans[name] = span
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._calls
+
     def endless(self) -> list[tuple[int, int]]:
         """Where functions are defined that come back to themselves, in the background or through a pipe on the way."""
+        circles = self._circles()
         return [
             self._spans[name]
             for name, calls in self._calls.items()
-            if any(apart and name in self._reached(callee) for callee, apart in calls)
+            if any(apart and callee in circles and circles[callee] == circles[name] for callee, apart in calls)
         ]
 
-    def _reached(self, name: str) -> set[str]:
-        reached, waiting = set(), [name]
-        while waiting:
-            each = waiting.pop()
-            if each in self._calls and each not in reached:
-                reached.add(each)
-                waiting += [callee for callee, _ in self._calls[each]]
-        return reached
+    def _circles(self) -> dict[str, int]:
+        """A number for each function: the same for those that come back to each other (Tarjan's, without recursion)."""
+        numbers: dict[str, int] = {}
+        lowest: dict[str, int] = {}
+        circles: dict[str, int] = {}
+        open_: list[str] = []
+        for root in self._calls:
+            waiting = [] if root in numbers else [(root, self._callees(root))]
+            while waiting:
+                name, callees = waiting[-1]
+                if name not in numbers:
+                    numbers[name] = lowest[name] = len(numbers)
+                    open_.append(name)
+                for callee in callees:
+                    if callee not in numbers:
+                        waiting.append((callee, self._callees(callee)))
+                        break
+                    if callee not in circles:
+                        lowest[name] = min(lowest[name], numbers[callee])
+                else:
+                    waiting.pop()
+                    if waiting:
+                        lowest[waiting[-1][0]] = min(lowest[waiting[-1][0]], lowest[name])
+                    if lowest[name] == numbers[name]:
+                        while True:
+                            circles[open_[-1]] = numbers[name]
+                            if open_.pop() == name:
+                                break
+        return circles
+
+    def _callees(self, name: str) -> Iterator[str]:
+        return iter([callee for callee, _ in self._calls[name] if callee in self._calls])
 
 
 def _calls(body: Node) -> Iterator[tuple[str, bool]]:

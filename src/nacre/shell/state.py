@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import lru_cache
 
 from nacre.shell.many import Value, either
@@ -126,12 +127,14 @@ class State:
         if other.aliases is not self.aliases:
             self.aliases = {**self.aliases, **other.aliases}
 
-    def choose(self) -> None:
+    def choose(self, names: Set[str] | None = None) -> None:
         """On a condition: of what a loop goes through, no longer all."""
-        for name in self.loops:
+        names = names or self.loops
+        for name in names:
             values = self.variables.of(name)
             if any(STAR in value for value in values):
                 self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
+        self.loops -= names
 
     def set(self, name: str, value: Value) -> None:
         self.variables[name] = [value]

@@ -29,6 +29,7 @@ LOST = "\ufdd9"
 
 _HOLES = re.compile(f"[{UNKNOWN}-{SELF}{LOST}]")
 _EMPTY = re.compile(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
+_RUN = re.compile(f"[{STAR}{QUESTION}]+")
 _GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
 _MOST_HOLES = 64
 _MARKS = re.compile("[\ufdd0-\ufdef]")
@@ -113,11 +114,11 @@ def pattern(text: str) -> str:
     while position < len(text):
         character = text[position]
         position += 1
-        if character == STAR:
-            if out[-1:] != [".*"]:  # several in a row would be tried in every combination
-                out.append(".*")
-        elif character == QUESTION:
-            out.append(".")
+        if character in (STAR, QUESTION):
+            run = _RUN.match(text, position - 1)
+            assert run is not None
+            position = run.end()  # `*?*?*` as `??*`: stars in a row would be tried in every combination
+            out.append("." * run[0].count(QUESTION) + (".*" if STAR in run[0] else ""))
         elif character == BRACKET and (found := _SET.match(text, position)):
             out.append(_set(found[1] != "", source(found[2])))
             position = found.end()

@@ -43,6 +43,7 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
         expander.arithmetic(value)
     if assignment.subscript is not None:
         before = old[0] if old and isinstance(old[0], tuple) else ()
+        expander.runs.spend(len(before) // 4)
         text = value if isinstance(value, str) else " ".join(value)
         state.set(name, (*before, expander.text(assignment.subscript) + KEYED + text))
     elif assignment.append and old:

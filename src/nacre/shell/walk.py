@@ -36,7 +36,9 @@ from nacre.shell.text import UNKNOWN, whole
 DEEPEST_CALL = 32
 """Functions that are called inside each other; `AGAIN`: how often the same one may be among them."""
 AGAIN = 2
-_ONE_GROUP = re.compile(r"\^?[\w :/=@,-]*\(\.[*+]\)[\w :/=@,-]*\$?")
+NODE = 200
+"""What it counts as, in characters, to follow a compound command, besides those in it."""
+_ONE_GROUP = re.compile(r"(\^?)([\w :/=@,-]*)\(\.([*+])\)([\w :/=@,-]*)(\$?)")
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
@@ -89,7 +91,7 @@ class Walker(Runner):
         if item.background:
             return self.node(item.node, state.fork(), stdin)
         if item.operator == "&&":
-            state.choose()
+            self._choose(state)
             return self.node(item.node, state, stdin)
         other = state.fork()
         printed = self.node(item.node, other, stdin)
@@ -101,8 +103,12 @@ class Walker(Runner):
             return self.simple(node, state, stdin)
         if isinstance(node, Pipeline):
             for stage in node.stages:
+                if stdin:
+                    self.spend(len(stdin))
                 stdin = self.node(stage, state.fork(), stdin)
             return stdin or ""
+        if not self.spend(NODE):
+            return UNKNOWN
         self._here, self._stdin = node, stdin
         opened: tuple[Opened, ...] = ()
         if node.redirects:
@@ -144,13 +150,18 @@ class Walker(Runner):
         for condition, body in branches:
             self.block(condition, state, stdin)
             branch = state.fork()
-            branch.choose()
+            self._choose(branch)
             printed += self.block(body, branch, stdin)
             taken.append(branch)
         for branch in taken:
             state.join(branch)
             state.input = branch.input or state.input
         return printed
+
+    def _choose(self, state: State) -> None:
+        if state.loops:
+            self.spend(50 * len(state.loops))
+            state.choose()
 
     def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
@@ -166,7 +177,10 @@ class Walker(Runner):
                 values += state.arguments or [UNKNOWN]
             state.variables[node.name] = foremost(values) or [UNKNOWN]
             state.loops |= {node.name}
-        return self._rounds(node.body, state, stdin)
+        printed = self._rounds(node.body, state, stdin)
+        if node.name in state.loops:
+            state.choose({node.name})  # what is left is the last one
+        return printed
 
     def _rounds(self, body: Block, state: State, stdin: str | None) -> str:
         """Once; and a second time, if the first one leaves something known that was not so when it began."""
@@ -217,9 +231,12 @@ class Walker(Runner):
 
     def _define(self, node: Function, state: State) -> None:
         name = node.name.bare() or Expander(state, self).text(node.name)
-        state.functions = {**state.functions, name: node}
-        self._defined[id(node)] = node
-        self._spawns.add(name, node, self._inside or (node.start, node.body.end))
+        if state.functions.get(name) is not node:
+            self.spend(len(state.functions))
+            state.functions = {**state.functions, name: node}
+        if self._defined.get(id(node)) is not node or name not in self._spawns:
+            self._defined[id(node)] = node
+            self._spawns.add(name, node, self._inside or (node.start, node.body.end))
 
     def call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
         self._called.add(id(function))
@@ -262,5 +279,14 @@ def _leaves(node: Node) -> bool:
 
 def _captured(text: str, regex: str) -> tuple[str, ...]:
     """What `=~` remembers; unknown where it is more than one group between plain words."""
-    found = re.search(regex, text) if whole(text) and whole(regex) and _ONE_GROUP.fullmatch(regex) else None
-    return (UNKNOWN,) * 10 if found is None else (found[0], *(group or "" for group in found.groups()))
+    form = _ONE_GROUP.fullmatch(regex) if whole(text) and whole(regex) else None
+    if form is None:
+        return (UNKNOWN,) * 10
+    starts, before, more, after, ends = form.groups()
+    start = 0 if starts else text.find(before)
+    inner = start + len(before)
+    last = len(text) - len(after) if ends else text.rfind(after, inner)
+    fits = start >= 0 and text.startswith(before, start) and last >= inner + (more == "+")
+    if not fits or not text.startswith(after, last):
+        return (UNKNOWN,) * 10
+    return text[start : last + len(after)], text[inner:last]

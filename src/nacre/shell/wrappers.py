@@ -225,7 +225,7 @@ def _find(runner: Runner, command: Command, state: State) -> str:
             end = index + 1
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
-            for start in starts:
+            for start in () if runner.script.closed else starts:
                 found = f"{start.rstrip('/')}/{SOME if filtered else STAR}"
                 runner.follow(command, _replaced(runner, words[index + 1 : end], "{}", found), state, "")
             index = end
