@@ -14,7 +14,7 @@ from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
 from nacre.shell.many import Value, foremost
 from nacre.shell.runner import Runner
-from nacre.shell.spawns import Spawns
+from nacre.shell.spawns import Spawns, is_endless
 from nacre.shell.state import State, Variables
 from nacre.shell.syntax import (
     Block,
@@ -165,6 +165,8 @@ class Walker(Runner):
 
     def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
+        if is_endless(node):
+            self.script.bombs.append(self._inside or (node.start, node.end))
         if node.expressions is not None:
             expander.arithmetic(expander.text(node.expressions))
         if node.condition is not None:
