@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre import Decision
+from nacre import Decision, Policy
+from nacre.policy.policy import EVERYTHING, Exemption
 from tests.policy.test_corpus import COMMANDS, verdict
 
 SIZE = 30_000
@@ -87,3 +88,20 @@ def test_no_text_makes_it_stumble(one: dict[str, str], other: dict[str, str], da
     cut = data.draw(st.integers(0, len(first)))
     text = first[:cut] + data.draw(st.text(alphabet="'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é", max_size=6)) + second
     assert verdict(text).decision in Decision
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sudo " * 9 + "rm -rf /",
+        ":;" * 25_000 + "rm -rf /",
+        "$(" * 200 + "rm -rf /" + ")" * 200,
+    ],
+)
+@pytest.mark.parametrize(
+    "policy",
+    [EVERYTHING, Policy(exemptions=(Exemption("too-complex", "**"),)), Policy(decisions={"too-complex": Decision.ASK})],
+)
+def test_no_policy_lets_pass_what_could_not_be_read(text: str, policy: Policy) -> None:
+    """The floor would be no floor: what deletes the root could hide in it."""
+    assert verdict(text, policy=policy).decision is Decision.REFUSE

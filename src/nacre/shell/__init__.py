@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import runs_code
 from nacre.shell.followers import FOLLOWERS
+from nacre.shell.many import Value
 from nacre.shell.parse import parse
-from nacre.shell.state import State, Value, Variables
+from nacre.shell.state import State, Variables
 from nacre.shell.text import clean
 from nacre.shell.walk import Walker
 from nacre.shell.words import TooDeep
@@ -43,7 +44,6 @@ def read(
     variables["HISTFILE"] = [f"{home}/.bash_history"]
     walker = Walker(script, FOLLOWERS)
     state = State(cwd, home, variables)
-    state.arguments = []  # nobody gives a command line any
     try:
         for name, value in env.items() if env else ():
             variables[name] = [clean(value)]
@@ -54,4 +54,6 @@ def read(
         walker.walk(script.block, state, None if stdin is None else clean(stdin))
     except (TooDeep, RecursionError):
         script.closed = "it is nested too deeply"
+    except MemoryError:
+        script.closed = "there is not enough memory to follow it"
     return script

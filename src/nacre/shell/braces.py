@@ -3,106 +3,151 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import product
 
 from nacre.shell.syntax import Literal, Part
 
-MOST = 64
-"""Words that one word may become; further ones are left out."""
+MOST = 4096
+"""Words that one word may become."""
+_LONGEST_RANGE = 256
+"""Numbers of `{1..9}`. Of longer ones the first and the last are taken: between them nothing but digits changes."""
+_ENDS = 64
+_STEPS = 1_000_000
+"""Pieces of text that may be put together for one word."""
 
-LONGEST = 4096
-"""Characters of a word whose braces are looked at."""
+_RANGE = re.compile(
+    r"(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,18}))?", re.ASCII
+)
+_MARKS = re.compile(r"(?<!\$)(\{)|([,}])")
+_ONE_OF = re.compile(r"@\(([^()|]*+(?:\|[^()|]*+)++)\)")
 
-_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?$")
+_Piece = str | Part
+_Text = list[_Piece]
 
-_ONE_OF = re.compile(r"@\(([^()]*\|[^()]*)\)")
 
-_Token = str | Part
+class TooMany(Exception):
+    """A word stands for more words than are followed."""
+
+
+class _Open:
+    """A brace that is not closed yet, or the word as a whole."""
+
+    __slots__ = ("alike", "done")
+
+    def __init__(self) -> None:
+        self.done: list[list[_Text]] = []
+        """What stands before each of its commas."""
+        self.alike: list[_Text] = [[]]
+        """The texts that the part after the last one stands for."""
+
+    def add(self, texts: list[_Text]) -> int:
+        """Each of these behind each of what is there; gives what it took."""
+        if len(texts) == 1:
+            for before in self.alike:
+                before += texts[0]
+            return len(self.alike) * len(texts[0])
+        if len(self.alike) * len(texts) > MOST:
+            raise TooMany
+        self.alike = [before + text for before in self.alike for text in texts]
+        return sum(map(len, self.alike))
+
+    def literally(self) -> list[_Text]:
+        """It was no brace expansion: its commas are commas."""
+        parts = [*self.done, self.alike]
+        count = 1
+        for part in parts:
+            count *= len(part)
+            if count > MOST:
+                raise TooMany
+        return [_with_commas(chosen) for chosen in product(*parts)]
 
 
 def braced(parts: Sequence[Part]) -> list[list[Part]]:
-    """The words that a word stands for; `@(a|b)` counts as `{a,b}`."""
+    """The words that a word stands for; `@(a|b)` counts as `{a,b}`. Raises TooMany."""
     for part in parts:
         if isinstance(part, Literal) and not part.quoted and ("{" in part.text or "@(" in part.text):
             break
     else:
         return [list(parts)]
-    parts = [_one_of(part) for part in parts]
-    if sum(len(part.text) for part in parts if isinstance(part, Literal)) > LONGEST:
-        return [list(parts)]
-    tokens: list[_Token] = []
+    opened, steps = [_Open()], 0
+    for piece in _pieces(parts):
+        if piece == "{":
+            opened.append(_Open())
+        elif piece == "," and len(opened) > 1:
+            last = opened[-1]
+            last.done.append(last.alike)
+            last.alike = [[]]
+        elif piece == "}" and len(opened) > 1:
+            steps += opened[-2].add(_closed(opened.pop()))
+        else:
+            steps += opened[-1].add([[piece]])
+        if steps > _STEPS:
+            raise TooMany
+    while len(opened) > 1:
+        inner = opened.pop()
+        steps += opened[-1].add([["{", *text] for text in inner.literally()])
+        if steps > _STEPS:
+            raise TooMany
+    return [_joined(text) for text in opened[0].alike]
+
+
+def _pieces(parts: Sequence[Part]) -> Iterable[_Piece]:
+    """Braces, commas, and what stands between them."""
     for part in parts:
         if isinstance(part, Literal) and not part.quoted:
-            tokens += part.text
+            text = _ONE_OF.sub(lambda found: "{" + found[1].replace("|", ",") + "}", part.text)
+            yield from filter(None, _MARKS.split(text))
         else:
-            tokens.append(part)
-    done: list[list[_Token]] = []
-    waiting = [tokens]
-    while waiting and len(done) + len(waiting) <= MOST:
-        word = waiting.pop(0)
-        choices = _first(word)
-        if choices is None:
-            done.append(word)
-        else:
-            waiting = choices + waiting
-    return [_joined(word) for word in (done + waiting)[:MOST]]
+            yield part
 
 
-def _one_of(part: Part) -> Part:
-    if not isinstance(part, Literal) or part.quoted:
-        return part
-    return Literal(_ONE_OF.sub(lambda found: "{" + found[1].replace("|", ",") + "}", part.text), quoted=False)
+def _closed(brace: _Open) -> list[_Text]:
+    """What a brace with all that is in it stands for."""
+    if brace.done:
+        texts = [text for part in (*brace.done, brace.alike) for text in part]
+        if len(texts) > MOST:
+            raise TooMany
+        return texts
+    if len(brace.alike) == 1 and (numbers := _sequence(brace.alike[0])):
+        return [[number] for number in numbers]
+    return [["{", *text, "}"] for text in brace.alike]
 
 
-def _first(tokens: list[_Token]) -> list[list[_Token]] | None:
-    """The word once for each choice of its first brace; None if it has none."""
-    for start, commas, end in sorted(_pairs(tokens)):
-        if commas:
-            edges = [start, *commas, end]
-            chosen = [tokens[a + 1 : b] for a, b in pairwise(edges)]
-        elif not (chosen := _sequence(tokens[start + 1 : end])):
-            continue
-        return [tokens[:start] + choice + tokens[end + 1 :] for choice in chosen]
-    return None
+def _with_commas(chosen: tuple[_Text, ...]) -> _Text:
+    pieces = list(chosen[0])
+    for text in chosen[1:]:
+        pieces += (",", *text)
+    return pieces
 
 
-def _pairs(tokens: list[_Token]) -> Iterator[tuple[int, list[int], int]]:
-    """Braces that belong together, and the commas that are theirs."""
-    opened: list[tuple[int, list[int]]] = []
-    for index, token in enumerate(tokens):
-        if token == "{" and not (index and tokens[index - 1] == "$"):
-            opened.append((index, []))
-        elif token == "," and opened:
-            opened[-1][1].append(index)
-        elif token == "}" and opened:
-            yield (*opened.pop(), index)
-
-
-def _sequence(tokens: list[_Token]) -> list[list[_Token]]:
-    text = "".join(token for token in tokens if isinstance(token, str))
-    found = _RANGE.match(text) if len(text) == len(tokens) else None
+def _sequence(text: _Text) -> list[str]:
+    first_piece = text[0] if len(text) == 1 else None
+    found = _RANGE.fullmatch(first_piece) if isinstance(first_piece, str) else None
     if found is None:
         return []
     if found[1]:
         first, last, step = int(found[1]), int(found[2]), abs(int(found[3] or 1)) or 1
         numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-        return [list(str(number)) for number in numbers[: MOST - 1]]
+        if len(numbers) <= _LONGEST_RANGE:
+            return [str(number) for number in numbers]
+        between = [number for number in (-1, 0, 1) if number in numbers]
+        return [str(number) for number in (*numbers[:_ENDS], *between, *numbers[-_ENDS:])]
     first, last, step = ord(found[4]), ord(found[5]), abs(int(found[6] or 1)) or 1
     letters = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-    return [[chr(letter)] for letter in letters]
+    return [chr(letter) for letter in letters]
 
 
-def _joined(tokens: list[_Token]) -> list[Part]:
+def _joined(pieces: _Text) -> list[Part]:
     parts: list[Part] = []
     letters: list[str] = []
-    for token in [*tokens, None]:
-        if isinstance(token, str):
-            letters.append(token)
+    for piece in (*pieces, None):
+        if isinstance(piece, str):
+            letters.append(piece)
             continue
         if letters:
             parts.append(Literal("".join(letters), quoted=False))
             letters.clear()
-        if token is not None:
-            parts.append(token)
+        if piece is not None:
+            parts.append(piece)
     return parts

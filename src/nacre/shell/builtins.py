@@ -7,13 +7,15 @@ from itertools import pairwise
 
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
-from nacre.shell.expand import MOST_FIELDS, Expander
+from nacre.shell.expand import Expander
+from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
 from nacre.shell.runner import DECLARES, Follows, Runner
-from nacre.shell.state import MOST, Alias, State, Value
+from nacre.shell.state import Alias, State
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 
 _READ = Shape("adinNptu")
+_COUNT = re.compile(r"[0-9]{1,9}")
 _NAME = re.compile(r"[A-Za-z_]\w*$", re.ASCII)
 
 
@@ -32,22 +34,24 @@ def _cd(runner: Runner, command: Command, state: State) -> str:
 def _declare(runner: Runner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
+    runner.spend(len(state.maps) + len(state.integers) + len(state.references) + len(state.exported))
+    references: dict[str, str] = {}
+    names = {word.partition("=")[0].removesuffix("+").partition("[")[0] for word in command.args}
+    names = {name for name in names if _NAME.match(name)}
+    if "A" in flags:
+        state.maps |= names
+    if "i" in flags:
+        state.integers |= names
     if "f" in flags and (command.name == "export" or "x" in flags):
         state.exported |= set(command.operands())
     for word in command.args:
         name, equals, value = word.partition("=")
         name, _, subscript = name.removesuffix("+").partition("[")
-        if not _NAME.match(name):
-            continue
-        if "A" in flags:
-            state.maps |= {name}
-        if "i" in flags:
-            state.integers |= {name}
-        if not equals:
+        if not equals or name not in names:
             continue
         if "n" in flags and command.name != "export":
             expander.subscripts(value)
-            state.references = {**state.references, name: value}
+            references[name] = value
         elif value.startswith("(") and value.endswith(")"):
             runner.reread(value, state)
             state.set(name, tuple(value[1:-1].split()))
@@ -58,6 +62,8 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
             state.set(name, value)
             if runs_code(name):
                 runner.given(name, value, state, command)
+    if references:
+        state.references = {**state.references, **references}
     return ""
 
 
@@ -73,7 +79,7 @@ def _unset(runner: Runner, command: Command, state: State) -> str:
 def _set(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     if "--" in words:
-        state.arguments = words[words.index("--") + 1 :][:MOST_FIELDS]
+        state.arguments = words[words.index("--") + 1 :]
     elif words and words[0][:1] not in "-+":
         state.arguments = words
     flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
@@ -89,8 +95,10 @@ def _set(runner: Runner, command: Command, state: State) -> str:
 
 def _shift(runner: Runner, command: Command, state: State) -> str:
     if state.arguments is not None:
-        by = command.args[0] if command.args else "1"
-        state.arguments = state.arguments[int(by) :] if by.isdigit() else None
+        by, before = command.args[0] if command.args else "1", state.arguments
+        state.arguments = before[int(by) :] if _COUNT.fullmatch(by) else None
+        if not state.arguments and UNKNOWN in before:  # `"$@"`, which may have been several
+            state.arguments = None
     return ""
 
 
@@ -105,7 +113,7 @@ def _read(runner: Runner, command: Command, state: State) -> str:
         for name in [*names, *([array] if array else []), *([] if names or array else ["REPLY"])]:
             state.set(name.partition("[")[0], text if text and not whole(text) else UNKNOWN)
         return ""
-    lines = [line for line in text.split("\n") if line][:MOST] or [""]
+    lines = foremost([line for line in text.split("\n") if line]) or [""]
     blanks = state.variables.of("IFS")[:1]
     separator = blanks[0] if blanks and isinstance(blanks[0], str) and len(blanks[0]) == 1 else None
     if array:
@@ -147,7 +155,7 @@ def _test(runner: Runner, command: Command, state: State) -> str:
 
 def _getopts(runner: Runner, command: Command, state: State) -> str:
     values: list[Value] = list(command.args[2:] or state.arguments or [UNKNOWN])
-    state.variables["OPTARG"] = values[:MOST]
+    state.variables["OPTARG"] = foremost(values)
     return ""
 
 
@@ -171,16 +179,26 @@ def _shopt(runner: Runner, command: Command, state: State) -> str:
 
 
 def _alias(runner: Runner, command: Command, state: State) -> str:
+    aliases = dict(state.aliases)
+    runner.spend(len(aliases))
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
-            state.aliases = {**state.aliases, name: Alias(text, command.end, runner.depth)}
+            aliases[name] = Alias(text, command.end, runner.depth)
+    state.aliases = aliases
     return ""
 
 
 def _unalias(runner: Runner, command: Command, state: State) -> str:
-    for word in command.args:
-        state.aliases = {name: alias for name, alias in state.aliases.items() if name != word}
+    runner.spend(len(state.aliases))
+    state.aliases = {name: alias for name, alias in state.aliases.items() if name not in command.args}
+    return ""
+
+
+def _wait(runner: Runner, command: Command, state: State) -> str:
+    for word, after in zip(command.args, (*command.args[1:], ""), strict=False):
+        if word[:1] == "-" and "p" in word:  # the name of a variable
+            Expander(state, runner).subscripts(word if word[-1] != "p" else after)
     return ""
 
 
@@ -197,7 +215,8 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(DECLARES, _declare),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
-    **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "wait", "umask"), _nothing),
+    **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "umask"), _nothing),
+    "wait": _wait,
     "unset": _unset,
     "set": _set,
     "shift": _shift,

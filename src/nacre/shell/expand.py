@@ -10,24 +10,31 @@ from collections.abc import Callable
 from shlex import quote
 from typing import Protocol
 
-from nacre.shell.braces import braced
-from nacre.shell.parameters import capital, element, recased, replaced, sliced, trimmed, unkeyed
-from nacre.shell.state import State, Value
+from nacre.shell.braces import MOST, TooMany, braced
+from nacre.shell.many import Value
+from nacre.shell.parameters import capital, effort, element, recased, replaced, sliced, trimmed, unkeyed
+from nacre.shell.state import State
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
 from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
 
 _SPACES = " \t\n"
 _TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OFFSET = re.compile(r"\s*(-?\d*)\s*(?::\s*(-?\d+)\s*)?$")
+_OFFSET = re.compile(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )
 
 
+_DIGITS = 9
+_EFFORT = 10
+"""Steps of a pattern that count as one character."""
+_NEVER_GIVEN = 7
+"""No script gets so many arguments; `$9` is a way to write nothing: `rm$IFS$9-rf`."""
 TOO_MUCH = 1_000_000_000
-MOST_FIELDS = 20_000
-"""What one word may become."""
+WORD = 250
+"""What a word that braces make counts as, in characters; `FIELD`: one that splitting makes."""
+FIELD = 20
 
 
 class Runs(Protocol):
@@ -39,8 +46,14 @@ class Runs(Protocol):
     def reread(self, text: str, state: State) -> str:
         """bash expands this text once more (`${x@P}`, a subscript in arithmetic): what does it become?"""
 
-    def spend(self, characters: int) -> None:
-        """So much more text has been made."""
+    def close(self, why: str) -> None:
+        """It cannot be followed to its end."""
+
+    def kept(self, text: str) -> str:
+        """A text for later, unless it is too long."""
+
+    def spend(self, characters: int) -> bool:
+        """So much more text is made; whether there is room for it."""
 
     def wonder(self, what: str) -> None:
         """Here is something that only running it would tell."""
@@ -62,12 +75,19 @@ class Expander:
     def fields(self, word: Word) -> list[str]:
         if word.fixed is not None:
             return [word.fixed]
-        found = []
-        for parts in braced(word.parts):
-            found += self._split(parts)
+        try:
+            words = braced(word.parts)
+        except TooMany:
+            self.runs.close(f"a word stands for more than {MOST} words")
+            return [UNKNOWN]
+        if len(words) == 1:
+            found = self._split(words[0])
+        else:
+            self.runs.spend(WORD * len(words))
+            found = [field for parts in words for field in self._split(parts)]
         if len(found) > 100:
-            self.runs.spend(100 * len(found))
-        return found[:MOST_FIELDS]
+            self.runs.spend(FIELD * len(found))
+        return found
 
     def text(self, word: Word, *, globs: bool = False) -> str:
         """One text, whatever is in it: the value of an assignment, the target of a redirection."""
@@ -172,7 +192,7 @@ class Expander:
         """Names in it are variables, whose text is an expression again; a subscript may run commands."""
         if ("$(" in expression or "`" in expression) and not self._in_map(expression):
             self.runs.reread(expression, self.state)
-        for name in _NAME.findall(expression):
+        for name in dict.fromkeys(_NAME.findall(expression)):
             for value in self.state.variables.of(name):
                 if isinstance(value, str):
                     self.subscripts(value)
@@ -207,9 +227,11 @@ class Expander:
                 return SELF
             case "0":
                 return self.state.zero
-        if name.isdigit() and self.state.arguments is not None:
-            index = int(name) - 1
-            return self.state.arguments[index] if index < len(self.state.arguments) else ""
+        if name.isdigit():
+            arguments, number = self.state.arguments, int(name[:_DIGITS])
+            if arguments is None:
+                return "" if number >= _NEVER_GIVEN else None
+            return arguments[number - 1] if number <= len(arguments) else ""
         return SOME if name in _NUMBERS else None
 
     def _parameter(self, part: Parameter) -> Value:
@@ -280,6 +302,8 @@ class Expander:
             return changes[given](value) if given in changes else value
         if not whole(value):
             return UNKNOWN
+        if operator[0] in "#%/":
+            self.runs.spend(effort(value, given) // _EFFORT)
         if operator == ":":
             found = _OFFSET.match(given)
             text = sliced(value, found) if found else UNKNOWN

@@ -47,6 +47,10 @@ LISTED = {
 _MODULES = {name: module for module, names in LISTED.items() for name in names.split()}
 
 
+def is_known(name: str) -> bool:
+    return name in _MODULES
+
+
 class Followers:
     """The follower of a program, by its name."""
 

@@ -36,6 +36,7 @@ _AWK = re.compile(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s
 _TCL = re.compile(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
+_CALLED = re.compile(r"system\s?\(\s?(\w+)")
 _SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ANY_STRING = re.compile(_STRING)
 _ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
@@ -138,8 +139,9 @@ def _in_awk(code: str) -> Iterator[tuple[str, None]]:
         yield printed_by(code), None
     for found in _PRINTS_TO.finditer(code):
         yield ": > " + quote(ansi_c(_text(found))), None
+    called = set(_CALLED.findall(code))
     for name, text in _SET.findall(code):
-        if re.search(rf"system\s?\(\s?{name}\b", code):
+        if name in called:
             yield ansi_c(text), None
 
 

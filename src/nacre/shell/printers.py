@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 
 from nacre.shell.command import Command
 from nacre.shell.escapes import ansi_c
@@ -16,6 +17,7 @@ _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
+_TO = re.compile("(.)-(.)", re.DOTALL)
 _ZERO = re.compile(r"\\0([0-7]{1,3})")
 """How `echo -e` writes an octal number."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
@@ -44,7 +46,7 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]
-    text = _formatted(words[0], words[1:]) if words else ""
+    text = _formatted(runner, words[0], words[1:]) if words else ""
     if name:
         if "[" in name:
             runner.reread(name, state)
@@ -53,25 +55,25 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
     return text
 
 
-def _formatted(form: str, words: list[str]) -> str:
-    form, left, out = source(form), [source(word) for word in words], []
-    for _ in range(64):
-        used = False
+def _formatted(runner: Runner, form: str, words: list[str]) -> str:
+    """The form, again and again as long as there are words for it."""
+    form, left, out = source(form), deque(source(word) for word in words), []
 
-        def fill(found: re.Match[str]) -> str:
-            nonlocal used
-            if found[0] == "%%":
-                return "%"
-            if found[0][0] == "\\":
-                return ansi_c(found[0])
-            used = True
-            word = left.pop(0) if left else ""
-            return ansi_c(word) if found[1] == "b" else word
+    def fill(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        if found[0][0] == "\\":
+            return ansi_c(found[0])
+        word = left.popleft() if left else ""
+        return ansi_c(word) if found[1] == "b" else word
 
+    while not runner.script.closed:
+        before = len(left)
         out.append(_DIRECTIVE.sub(fill, form))
-        if not left or not used:
+        runner.spend(len(form))
+        if not left or len(left) == before:
             break
-    return "".join(out)
+    return runner.kept("".join(out))
 
 
 def _cat(runner: Runner, command: Command, state: State) -> str:
@@ -81,7 +83,11 @@ def _cat(runner: Runner, command: Command, state: State) -> str:
             texts.append(UNKNOWN if command.stdin is None else command.stdin)
         else:
             texts.append(state.written.get(state.path(name), UNKNOWN))
-    return "".join(texts)
+    return _together(runner, texts)
+
+
+def _together(runner: Runner, texts: list[str]) -> str:
+    return "".join(texts) if runner.spend(sum(map(len, texts))) else UNKNOWN
 
 
 def _tee(runner: Runner, command: Command, state: State) -> str:
@@ -96,15 +102,18 @@ def _same(runner: Runner, command: Command, state: State) -> str:
     if command.stdin is not None:
         return command.stdin.replace(STAR, SOME)
     texts = [state.written[path] for name in command.operands() if (path := state.path(name)) in state.written]
-    return "".join(texts) or UNKNOWN
+    return _together(runner, texts) or UNKNOWN
 
 
 def _tr(runner: Runner, command: Command, state: State) -> str:
     text = command.stdin
     if text is None or command.has("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
         return text or UNKNOWN
-    sets = [_characters(source(word)) for word in command.operands()]
-    if len(sets) != 2 or not all(sets):
+    operands = [ansi_c(source(word)) for word in command.operands()]
+    if len(operands) != 2 or not runner.spend(sum(map(_span, operands))):
+        return text
+    sets = [_characters(word) for word in operands]
+    if not all(sets):
         return text
     to = sets[1] + sets[1][-1] * (len(sets[0]) - len(sets[1]))
     return text.translate({ord(a): b for a, b in zip(sets[0], to, strict=False)})
@@ -112,10 +121,13 @@ def _tr(runner: Runner, command: Command, state: State) -> str:
 
 def _characters(text: str) -> str:
     """A set of tr's, written out: `a-z`, `[:upper:]`."""
-    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), ansi_c(text))
-    return re.sub(
-        r"(.)-(.)", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text, flags=re.S
-    )
+    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), text)
+    return _TO.sub(lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text)
+
+
+def _span(text: str) -> int:
+    """How many characters the ranges of a set are."""
+    return sum(max(0, ord(last) - ord(first)) for first, last in _TO.findall(text))
 
 
 def _rev(runner: Runner, command: Command, state: State) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from shlex import quote
 
 from nacre.shell.arities import SHAPES, sort_tar
@@ -29,11 +30,12 @@ _TAR = (
     "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--to-command", "--rsh-command",
     "--rmt-command",
 )  # fmt: skip
-_ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\.shell|\.system)\s*([^\n]+)")
-_SED_WRITES = re.compile(r"(?:^|[;{}\n/0-9$])\s*[wW]\s+([^\n;}]+)")
-_SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))\s*e(?:\s+([^\n]+)|\s*(?=$|;|\}))", re.MULTILINE)
+_ESCAPES = re.compile(r"(?:^|[\n;])[ \t\r]*+(?:\\!|\.shell|\.system)[ \t]*+([^\n]+)")
+_SED_WRITES = re.compile(r"(?:^|[;{}\n/0-9$])[ \t]*+[wW][ \t]++([^\n;}]+)")
+_SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))[ \t]*+e(?:[ \t]++([^\n]+)|[ \t]*+(?=$|;|\}))", re.MULTILINE)
 _SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
-_SED_REPLACES = re.compile(r"s([^\\\n])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", re.DOTALL)
+_SED_REPLACES = re.compile(r"s(?=([^\\\n]))")
+_SED_FLAGS = re.compile(r"[gpiIm0-9]*+e")
 
 
 def _git(runner: Runner, command: Command, state: State) -> str:
@@ -49,7 +51,7 @@ def _git(runner: Runner, command: Command, state: State) -> str:
                 runner.read(command, word.partition("=")[2], state.fork())
         elif word.startswith("ext::"):
             runner.read(command, word[5:], state.fork())
-        elif word == "config":
+        elif word == "config" and runner.spend(len(args)):
             operands = [each for each in args[index + 1 :] if not each.startswith("-")]
             if operands[:1] == ["set"]:
                 operands = operands[1:]
@@ -68,6 +70,7 @@ def _git(runner: Runner, command: Command, state: State) -> str:
 
 def _setting(runner: Runner, command: Command, setting: str, state: State) -> None:
     name, _, value = setting.partition("=")
+    runner.spend(len(command.args))
     if name.startswith("alias.") and value.startswith("!"):
         if name[6:] in command.args or "config" in command.args:
             runner.read(command, value[1:], state.fork())
@@ -120,11 +123,47 @@ def _sed(runner: Runner, command: Command, state: State) -> str:
             runner.read(command, found[1] or lines, state.fork())
         for found in _SED_WRITES.finditer(text):
             runner.read(command, ": > " + quote(found[1].strip()), state.fork())
-        for found in _SED_REPLACES.finditer(text):
-            runner.read(command, found[3] or lines, state.fork())
+        for replacement in _sed_executed(runner, text):
+            runner.read(command, replacement or lines, state.fork())
         if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
-            lines = re.sub(f"(?m){simple[2]}", lambda _, to=simple[3]: to, lines)  # type: ignore[misc]
+            lines = _sed_replaced(runner, simple[2], simple[3], lines)
     return lines
+
+
+def _sed_executed(runner: Runner, text: str) -> Iterator[str]:
+    """The replacements of `s/…/…/e`, with any other character for the slash."""
+    end = 0
+    for found in _SED_REPLACES.finditer(text):
+        start, mark = found.end() + 1, found[1]
+        if found.start() < end:
+            continue
+        middle = _unescaped(text, mark, start)
+        last = _unescaped(text, mark, middle + 1) if middle >= 0 else -1
+        if not runner.spend((last if last >= 0 else len(text)) - start):
+            return
+        if last >= 0 and (flags := _SED_FLAGS.match(text, last + 1)):
+            end = flags.end()
+            yield text[middle + 1 : last]
+
+
+def _unescaped(text: str, mark: str, start: int) -> int:
+    """Where a character stands without a backslash before it; -1 if nowhere."""
+    while (at := text.find(mark, start)) >= 0:
+        before = at
+        while before > start and text[before - 1] == "\\":
+            before -= 1
+        if (at - before) % 2 == 0:
+            return at
+        start = at + 1
+    return -1
+
+
+def _sed_replaced(runner: Runner, searched: str, replacement: str, lines: str) -> str:
+    regex = re.compile(f"(?m){searched}")
+    count = sum(1 for _ in regex.finditer(lines))
+    if not runner.spend(len(lines) + count * len(replacement)):
+        return UNKNOWN
+    return runner.kept(regex.sub(lambda _: replacement, lines))
 
 
 def _make(runner: Runner, command: Command, state: State) -> str:

@@ -6,17 +6,19 @@ Gives Commands, each with the one that runs it. What a program does with its wor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
+from nacre.shell.many import MOST, WAYS, either, matters
 from nacre.shell.parse import expansion, parse
-from nacre.shell.state import MOST, Alias, State
-from nacre.shell.syntax import Assignment, Block, Function, Node, Redirect, Simple, Substitution, Word
-from nacre.shell.text import DOWNLOADED, UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.state import Alias, State
+from nacre.shell.syntax import Assignment, Block, Function, Node, Pipeline, Redirect, Simple, Substitution, Word
+from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.text import LONGEST as LONGEST_TEXT
 from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
 
@@ -26,7 +28,20 @@ LONGEST = 20_000
 """Commands."""
 DECLARES = ("declare", "typeset", "local", "readonly", "export")
 WIDEST = 20_000_000
-"""Characters of the words that expansion makes."""
+"""Characters of the words that expansion makes. All other work is counted in them, too."""
+PATIENCE = 2000
+"""Commands up to which everything is followed with all the values it may have."""
+STEP = 500
+"""What it counts as, in characters, to expand a command once more; `WORD`: to have one more word."""
+WORD = 50
+READ = 8
+"""… to read a character as a script."""
+GLOB = 100_000
+"""… to look for the programs that a glob may name."""
+
+_READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
+"""Whoever reads texts as bash does. That others do is often no more than likely."""
+_OVERLONG = f"a text of more than {LONGEST_TEXT} characters is put together in it"
 
 Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
 """What a command does to the state and to other commands; gives what it would print."""
@@ -44,10 +59,14 @@ class Runner(ABC):
         """The span to report for text that does not stand in the script as it is read."""
         self._here: Node = Simple(0)
         """The command that is followed at the moment."""
+        self._stdin: str | None = None
+        """What it reads, and so do the substitutions in its words."""
         self._aliases: list[str] = []
         self._sinks: dict[str, Block] = {}
         """The commands of `>(…)`, until what they read has been written."""
         self._spent = 0
+        self._loses = False
+        """Whether texts were too long to be kept."""
 
     @abstractmethod
     def block(self, block: Block, state: State, stdin: str | None) -> str:
@@ -66,7 +85,11 @@ class Runner(ABC):
             state.written[path] = ""
             self._sinks[path] = part.body
             return path
-        printed = self.block(part.body, state.fork(), None)
+        here, inside, stdin = self._here, self._inside, self._stdin
+        if inside is None and _elsewhere(part.body):
+            self._inside = here.start, here.end
+        printed = self.block(part.body, state.fork(), stdin)
+        self._here, self._inside, self._stdin = here, inside, stdin
         if part.kind == "$":
             return printed.rstrip("\n")
         state.written[path] = printed
@@ -84,7 +107,10 @@ class Runner(ABC):
             return text
         try:
             body = expansion(source(text))
-        except (Malformed, TooDeep, RecursionError):
+        except Malformed:
+            return UNKNOWN
+        except (TooDeep, RecursionError):
+            self.close("it is nested too deeply")
             return UNKNOWN
         here, before = self._here, self._inside
         self._inside = before or (here.start, here.end)
@@ -92,10 +118,22 @@ class Runner(ABC):
         self._here, self._inside = here, before
         return printed
 
-    def spend(self, characters: int) -> None:
+    def spend(self, characters: int) -> bool:
+        """So much more text is made; whether there is room for it."""
         self._spent += characters
         if self._spent > WIDEST:
-            self.script.closed = f"its words grow beyond {WIDEST // 1_000_000} million characters"
+            self.close("what it does grows beyond what can be followed")
+        return not self.script.closed
+
+    def close(self, why: str) -> None:
+        self.script.closed = self.script.closed or why
+
+    def kept(self, text: str) -> str:
+        """A text for later, unless it is too long."""
+        if len(text) <= LONGEST_TEXT:
+            return text
+        self._loses = True
+        return bounded(text)
 
     def wonder(self, what: str) -> None:
         self.script.unknown[what] = None
@@ -104,7 +142,7 @@ class Runner(ABC):
 
     def follow(self, parent: Command, argv: tuple[str, ...], state: State, stdin: str | None = None) -> str:
         """A wrapper runs this."""
-        if not argv:
+        if not argv or self.script.closed:
             return stdin or UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
         command.settled = state.settled
@@ -124,6 +162,10 @@ class Runner(ABC):
         """A shell executes this text."""
         if parent.script is None:
             parent.script = text
+        if not self.spend(READ * len(text)):
+            return UNKNOWN
+        if self._loses and LOST in text:
+            self.close(_OVERLONG)
         text = source(text)
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
@@ -144,7 +186,7 @@ class Runner(ABC):
 
     def _deeper(self, parent: Command, run: Callable[[], str]) -> str:
         if self.depth >= DEEPEST:
-            self.script.closed = f"more than {DEEPEST} wrappers stand inside each other"
+            self.close(f"more than {DEEPEST} wrappers stand inside each other")
             return UNKNOWN
         before, self._parent = self._parent, parent
         self.depth += 1
@@ -165,14 +207,16 @@ class Runner(ABC):
             self.block(parse(f"{function} {value}", lambda _: 0)[0], state, None)
         elif is_command(name):
             parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
-            script, self._inside = parent.script, self._inside or (parent.start, parent.end)
+            script, inside = parent.script, self._inside
+            self._inside = inside or (parent.start, parent.end)
             self.read(parent, value.lstrip("|!"), state.fork())
-            parent.script, self._inside = script, None
+            parent.script, self._inside = script, inside
 
     # simple commands
 
     def simple(self, node: Simple, state: State, stdin: str | None) -> str:
-        self._here = node
+        self._here, self._stdin = node, stdin
+        self._spent += node.end - node.start
         plain = node.argv and not (node.redirects or node.assignments or self._sinks)
         if plain and not (state.aliases and state.expands_aliases):  # no more than a short cut: most commands are such
             assert node.argv
@@ -185,28 +229,56 @@ class Runner(ABC):
         self.drain(state)
         if expander.choices == 1:
             return printed
-        seen = [argv]
-        while expander.choice + 1 < min(expander.choices, MOST):
+        return self._others(node, argv, expander, state, stdin) or printed
+
+    def _others(self, node: Simple, first: tuple[str, ...], expander: Expander, state: State, stdin: str | None) -> str:
+        """The same with all the other values that its variables may have."""
+        printed, seen, more = "", {first}, node.redirects or node.assignments
+        names = () if first else [state.references.get(each.name, each.name) for each in node.assignments]
+        assigned = {name: state.variables.of(name) for name in names}
+        while expander.choice + 1 < expander.choices and not self.script.closed:
             expander.choice += 1
+            self.spend(STEP)
+            self._here, self._stdin = node, stdin
             argv = self._words(node, expander)
-            if argv not in seen or node.redirects or node.assignments:
-                seen.append(argv)
-                printed = self._prepared(node, argv, expander, state, stdin)
+            if any(LOST in word for word in argv):
+                self.close(f"a variable may have more than {WAYS} values")
+            if (argv in seen and not more) or not self.worth(expander.choice, [w for w in argv if w not in first]):
+                continue
+            seen.add(argv)
+            printed = self._prepared(node, argv, expander, state, stdin)
+            for name, values in assigned.items():
+                assigned[name] = either(values, state.variables.of(name))
+        for name, values in assigned.items():
+            state.variables[name] = values
         return printed
+
+    def worth(self, number: int, texts: Iterable[str]) -> bool:
+        """Whether this one of many alike is followed: every one as long as there is little, later what may matter."""
+        if self.script.closed:
+            return False
+        return number < MOST or len(self.script.commands) < PATIENCE or any(map(matters, texts))
 
     def _words(self, node: Simple, expander: Expander) -> tuple[str, ...]:
         if node.argv is not None:
             return node.argv
         argv: list[str] = []
+        looked, keyed = 1, False
         for word in node.words:
             if not isinstance(word, Word):
-                if argv and argv[0] in DECLARES and any(each[:1] == "-" and "A" in each for each in argv[1:]):
+                if not keyed and word.elements is not None and argv and argv[0] in DECLARES:
+                    keyed = any(each[:1] == "-" and "A" in each for each in argv[looked:])
+                    looked = len(argv)
+                if keyed and word.elements is not None:
+                    self.spend(len(expander.state.maps))
                     expander.state.maps |= {word.name}
                 argv.append(self._argument(word, expander))
             elif word.fixed is not None:
                 argv.append(word.fixed)
             else:
                 argv += expander.fields(word)
+                if self.script.closed:
+                    break
         return tuple(argv)
 
     def _argument(self, assignment: Assignment, expander: Expander) -> str:
@@ -236,12 +308,14 @@ class Runner(ABC):
             self._aliases.append(argv[0])
             printed = self.read(command, " ".join((alias.text, *argv[1:])), state, stdin=command.stdin)
             self._aliases.pop()
-            return kept(command, printed, state)
+            return self.redirected(command, printed, state)
+        if argv == ("exec",) and command.stdin is not stdin:
+            state.input = command.stdin
         if argv:
-            return kept(command, self._run(command, state), state)
+            return self.redirected(command, self._run(command, state), state)
         if command.redirects or node.assignments:
             self.emit(command)
-            return kept(command, command.stdin or "", state) if command.redirects else ""
+            return self.redirected(command, command.stdin or "", state) if command.redirects else ""
         return ""
 
     def command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
@@ -255,10 +329,15 @@ class Runner(ABC):
     def emit(self, command: Command) -> None:
         command.parent = self._parent
         commands = self.script.commands
+        self._spent += WORD * len(command.argv)
+        if self._spent > WIDEST:
+            self.spend(0)
         if len(commands) < LONGEST:
             commands.append(command)
         else:
-            self.script.closed = f"it runs more than {LONGEST} commands"
+            self.close(f"it runs more than {LONGEST} commands")
+        if self._loses and any(LOST in word for word in command.argv):
+            self.close(_OVERLONG)
 
     def _run(self, command: Command, state: State) -> str:
         self.emit(command)
@@ -295,7 +374,8 @@ class Runner(ABC):
             if rest != first and plain(rest):  # an empty `$SUDO` before the command, `"$PREFIX"/bin/x`, `r${none}m`
                 return self.follow(command, (rest, *command.args) if rest else command.args, state)
             if has_glob(command.name):
-                for name in [name for name in self.followers if could_be(command.name, name)][:MOST]:
+                self.spend(GLOB)
+                for name in [name for name in self.followers if could_be(command.name, name)]:
                     self.follow(command, (name, *command.args), state)
         elif "/" in first and (text := state.written.get(state.path(first))) is not None:
             return self.read(command, text, state, arguments=list(command.args))
@@ -307,7 +387,7 @@ class Runner(ABC):
         alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
         if alias is None or alias.depth != self.depth or self._inside:
             return alias
-        return alias if "\n" in self.script.text[alias.end : node.start] else None
+        return alias if self.script.text.find("\n", alias.end, node.start) >= 0 else None
 
     def opened(
         self, redirects: list[Redirect], expander: Expander, stdin: str | None
@@ -336,13 +416,20 @@ class Runner(ABC):
                 expander.state.written[f"/dev/fd/{redirect.descriptor}"] = text
         return tuple(opened), stdin
 
+    def redirected(self, command: Command, printed: str, state: State) -> str:
+        """What is left to print after redirections; files remember what went into them."""
+        for opened in command.redirects:
+            if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
+                path = state.path(opened.target)
+                before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
+                state.written[path] = self.kept(before + printed)
+                self.spend(len(before))
+                printed = ""
+        return printed
 
-def kept(command: Command, printed: str, state: State) -> str:
-    """What is left to print after redirections; files remember what went into them."""
-    for opened in command.redirects:
-        if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
-            path = state.path(opened.target)
-            before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
-            state.written[path] = bounded(before + printed)
-            printed = ""
-    return printed
+
+def _elsewhere(body: Block) -> bool:
+    """Whether it was not read where it stands in the script: between nested backquotes, in a `<<-` document."""
+    node = body.items[0].node if body.items else None
+    node = node.stages[0] if isinstance(node, Pipeline) else node
+    return isinstance(node, Simple) and node.start >= node.end

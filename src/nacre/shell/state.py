@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import lru_cache
-from typing import TypeAlias
 
+from nacre.shell.many import Value, either
 from nacre.shell.syntax import Function
 from nacre.shell.text import SOME, STAR, UNKNOWN
 
-Value: TypeAlias = str | tuple[str, ...]
-"""A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
-
 KEYED = "\0"
-
-MOST = 24
-"""Values that one variable is followed through."""
-WAYS = 6
-"""Of these, how many may come from different ways through the script; the latest are kept."""
-
 
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
@@ -79,8 +71,8 @@ class Files(dict[str, str]):
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "integers", "loops", "maps",
-        "nounset", "references", "settled", "strict", "variables", "written", "zero",
+        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "input", "integers", "loops",
+        "maps", "nounset", "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -109,6 +101,8 @@ class State:
         """Functions that child shells inherit."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
+        self.input: str | None = None
+        """What `exec <…` has just made the standard input."""
         self.written = Files()
         """Just written, or a process substitution."""
 
@@ -120,7 +114,7 @@ class State:
         copy.loops = self.loops
         copy.arguments, copy.zero = self.arguments, self.zero
         copy.functions, copy.exported = self.functions, self.exported
-        copy.aliases = self.aliases
+        copy.aliases, copy.input = self.aliases, None
         copy.expands_aliases = self.expands_aliases
         copy.written = self.written  # files are there for everybody
         return copy
@@ -132,18 +126,20 @@ class State:
             if mine is None or values is None:
                 self.variables[name] = values or mine or []
             elif mine is not values:
-                self.variables[name] = (mine + [value for value in values if value not in mine])[-WAYS:]
+                self.variables[name] = either(mine, values)
         if other.functions is not self.functions:
             self.functions = {**self.functions, **other.functions}
         if other.aliases is not self.aliases:
             self.aliases = {**self.aliases, **other.aliases}
 
-    def choose(self) -> None:
+    def choose(self, names: Set[str] | None = None) -> None:
         """On a condition: of what a loop goes through, no longer all."""
-        for name in self.loops:
+        names = names or self.loops
+        for name in names:
             values = self.variables.of(name)
             if any(STAR in value for value in values):
                 self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
+        self.loops -= names
 
     def set(self, name: str, value: Value) -> None:
         self.variables[name] = [value]

@@ -24,10 +24,14 @@ PARENT = "\ufdd4"
 SELF = "\ufdd5"
 """The shell's own: `$$`."""
 STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
+LOST = "\ufdd9"
+"""A text that was known, and too long to be kept."""
 
-_HOLES = re.compile(f"[{UNKNOWN}-{SELF}]")
+_HOLES = re.compile(f"[{UNKNOWN}-{SELF}{LOST}]")
 _EMPTY = re.compile(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
+_RUN = re.compile(f"[{STAR}{QUESTION}]+")
 _GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
+_MOST_HOLES = 64
 _MARKS = re.compile("[\ufdd0-\ufdef]")
 _SET = re.compile(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
 """What follows the bracket that opens a set of characters; the first character of it may be `]`."""
@@ -42,6 +46,7 @@ _TO_PAPER = str.maketrans(
         BRACKET: "[",
         UNKNOWN: "…",
         SOME: "…",
+        LOST: "…",
         DOWNLOADED: "…",
         DECODED: "…",
         PARENT: "$PPID",
@@ -98,7 +103,8 @@ def emptied(text: str) -> list[str]:
     holes = [] if text.isascii() else [found.span() for found in _EMPTY.finditer(text)]
     if len(holes) < 2:
         return [least(text)]
-    return [_EMPTY.sub(SOME, text[:start]) + _EMPTY.sub(SOME, text[end:]) for start, end in holes[:16]]
+    found = [_EMPTY.sub(SOME, text[:start]) + _EMPTY.sub(SOME, text[end:]) for start, end in holes[:_MOST_HOLES]]
+    return found if len(holes) <= _MOST_HOLES else [*found, least(text)]
 
 
 def pattern(text: str) -> str:
@@ -108,15 +114,15 @@ def pattern(text: str) -> str:
     while position < len(text):
         character = text[position]
         position += 1
-        if character == STAR:
-            if out[-1:] != [".*"]:  # several in a row would be tried in every combination
-                out.append(".*")
-        elif character == QUESTION:
-            out.append(".")
+        if character in (STAR, QUESTION):
+            run = _RUN.match(text, position - 1)
+            assert run is not None
+            position = run.end()  # `*?*?*` as `??*`: stars in a row would be tried in every combination
+            out.append("." * run[0].count(QUESTION) + (".*" if STAR in run[0] else ""))
         elif character == BRACKET and (found := _SET.match(text, position)):
             out.append(_set(found[1] != "", source(found[2])))
             position = found.end()
-        elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED):
+        elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED, LOST):
             out.append(".*")
         else:
             out.append(re.escape(character))
@@ -157,7 +163,7 @@ LONGEST = 200_000
 
 
 def bounded(text: str) -> str:
-    """Of a text too long to follow, only where it comes from."""
+    """Of a text too long to keep, only where it comes from. Whoever would read it, or take words from it, gives up."""
     if len(text) <= LONGEST:
         return text
-    return DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else UNKNOWN
+    return LOST + (DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from nacre.shell.expand import MOST_FIELDS, Expander
-from nacre.shell.state import KEYED, Value
+from nacre.shell.expand import Expander
+from nacre.shell.many import Value
+from nacre.shell.state import KEYED
 from nacre.shell.syntax import Assignment, Literal, Word
-from nacre.shell.text import UNKNOWN, bounded
+from nacre.shell.text import UNKNOWN
 
 _KEY = re.compile(r"\[(.*?)\]\+?=(.*)", re.DOTALL)
 
@@ -22,7 +23,7 @@ def assigned_value(assignment: Assignment, expander: Expander) -> Value:
     found: list[str] = []
     for word in assignment.elements:
         found += _element(word, expander, arithmetic=assignment.name not in expander.state.maps)
-    return tuple(found[:MOST_FIELDS])
+    return tuple(found)
 
 
 def _element(word: Word, expander: Expander, *, arithmetic: bool) -> list[str]:
@@ -42,17 +43,18 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
         expander.arithmetic(value)
     if assignment.subscript is not None:
         before = old[0] if old and isinstance(old[0], tuple) else ()
+        expander.runs.spend(len(before) // 4)
         text = value if isinstance(value, str) else " ".join(value)
         state.set(name, (*before, expander.text(assignment.subscript) + KEYED + text))
     elif assignment.append and old:
-        state.variables[name] = [_appended(each, value) for each in old]
+        state.variables[name] = [_appended(each, value, expander) for each in old]
     elif assignment.append:
         state.set(name, value if isinstance(value, tuple) else UNKNOWN + value)
     else:
         state.set(name, value)
 
 
-def _appended(old: Value, value: Value) -> Value:
+def _appended(old: Value, value: Value, expander: Expander) -> Value:
     if isinstance(old, tuple):
         return old + (value if isinstance(value, tuple) else (value,))
-    return (old, *value) if isinstance(value, tuple) else bounded(old + value)
+    return (old, *value) if isinstance(value, tuple) else expander.runs.kept(old + value)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 
-from nacre.shell.command import Opened, Script
+from nacre.shell.command import Command, Opened, Script
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
 from nacre.shell.guards import proven, proven_by
-from nacre.shell.runner import DEEPEST, Runner, kept
-from nacre.shell.spawns import Spawns
-from nacre.shell.state import MOST, State, Value
+from nacre.shell.many import Value, foremost
+from nacre.shell.runner import Runner
+from nacre.shell.spawns import Spawns, is_endless
+from nacre.shell.state import State, Variables
 from nacre.shell.syntax import (
     Block,
     Calculation,
@@ -31,11 +32,14 @@ from nacre.shell.syntax import (
     Simple,
     Test,
 )
-from nacre.shell.text import SOME, UNKNOWN, bounded, whole
+from nacre.shell.text import SOME, UNKNOWN, whole
 
-CALLS = 24
-"""Different arguments with which one function is followed."""
-_ONE_GROUP = re.compile(r"\^?[\w :/=@,-]*\(\.[*+]\)[\w :/=@,-]*\$?")
+DEEPEST_CALL = 32
+"""Functions that are called inside each other; `AGAIN`: how often the same one may be among them."""
+AGAIN = 2
+NODE = 200
+"""What it counts as, in characters, to follow a compound command, besides those in it."""
+_ONE_GROUP = re.compile(r"(\^?)([\w :/=@,-]*)\(\.([*+])\)([\w :/=@,-]*)(\$?)")
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
@@ -48,6 +52,8 @@ class Walker(Runner):
         """The arguments with which each function has been followed."""
         self._defined: dict[int, Function] = {}
         self._spawns = Spawns()
+        self._again = False
+        """Whether the body of a loop is followed for the second time."""
 
     # lists
 
@@ -62,11 +68,13 @@ class Walker(Runner):
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         printed = []
-        before = state.cwd
+        before, given = state.cwd, stdin
         guards: dict[str, list[Value] | None] | None = None
         for index, item in enumerate(block.items):
             if self.script.closed:
                 return UNKNOWN
+            if state.input is not None:
+                stdin, state.input = state.input, None
             if guards and item.operator != "&&":
                 _lift(guards, state)
             if item.operator == ";":
@@ -88,14 +96,16 @@ class Walker(Runner):
                     state.require(name)
         if guards:
             _lift(guards, state)
-        return printed[0] if len(printed) == 1 else bounded("".join(printed))
+        if stdin is not given and state.input is None:
+            state.input = stdin  # for those who stand around it, too
+        return printed[0] if len(printed) == 1 else self.kept("".join(printed))
 
     def _chained(self, item: Item, state: State, stdin: str | None) -> str:
         """After `&&` or `||`."""
         if item.background:
             return self.node(item.node, state.fork(), stdin)
         if item.operator == "&&":
-            state.choose()
+            self._choose(state)
             return self.node(item.node, state, stdin)
         other = state.fork()
         printed = self.node(item.node, other, stdin)
@@ -107,17 +117,23 @@ class Walker(Runner):
             return self.simple(node, state, stdin)
         if isinstance(node, Pipeline):
             for stage in node.stages:
+                if stdin:
+                    self.spend(len(stdin))
                 stdin = self.node(stage, state.fork(), stdin)
             return stdin or ""
+        if not self.spend(NODE):
+            return UNKNOWN
+        self._here, self._stdin = node, stdin
         opened: tuple[Opened, ...] = ()
         if node.redirects:
             opened, stdin = self.opened(node.redirects, Expander(state, self), stdin)
+            self._stdin = stdin
         printed = self._compound(node, state, stdin)
         if opened:
             command = self.command((), node, state)
             command.redirects = opened
             self.emit(command)
-            printed = kept(command, printed, state)
+            printed = self.redirected(command, printed, state)
             self.drain(state)
         return printed
 
@@ -148,7 +164,7 @@ class Walker(Runner):
         for condition, body in branches:
             self.block(condition, state, stdin)
             branch = state.fork()
-            branch.choose()
+            self._choose(branch)
             guards: dict[str, list[Value] | None] = {}
             for name in proven_by(condition):
                 guards[name] = state.variables.get(name)
@@ -158,14 +174,22 @@ class Walker(Runner):
             taken.append(branch)
         for branch in taken:
             state.join(branch)
+            state.input = branch.input or state.input
         if len(branches) == 1 and branches[0][1].items and _leaves(branches[0][1].items[-1].node):
             for item in branches[0][0].items[-1:]:
                 for name in proven(item, succeeds=False):
                     state.require(name)
         return printed
 
+    def _choose(self, state: State) -> None:
+        if state.loops:
+            self.spend(50 * len(state.loops))
+            state.choose()
+
     def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
+        if is_endless(node):
+            self.script.bombs.append(self._inside or (node.start, node.end))
         if node.expressions is not None:
             expander.arithmetic(expander.text(node.expressions))
         if node.condition is not None:
@@ -176,9 +200,37 @@ class Walker(Runner):
                 values += expander.fields(word)
             if node.words is None:
                 values += state.arguments or [UNKNOWN]
-            state.variables[node.name] = values[:MOST] or [UNKNOWN]
+            state.variables[node.name] = foremost(values) or [UNKNOWN]
             state.loops |= {node.name}
-        return self.block(node.body, state, stdin)
+        printed = self._rounds(node.body, state, stdin)
+        if node.name in state.loops:
+            state.choose({node.name})  # what is left is the last one
+        return printed
+
+    def _rounds(self, body: Block, state: State, stdin: str | None) -> str:
+        """Once; and a second time, if the first one leaves something known that was not so when it began."""
+        before, cwd, first = state.variables, state.cwd, len(self.script.commands)
+        state.variables = Variables(before)
+        printed = self.block(body, state, stdin)
+        changed = state.variables.own
+        moved = state.cwd != cwd and whole(state.cwd)
+        if not self._again and not self.script.closed and (moved or self._learnt(changed, before)):
+            self._again, second = True, len(self.script.commands)
+            self.block(body, state, stdin)
+            self._again = False
+            self.script.commands[second:] = _news(self.script.commands, first, second)
+        state.variables = before
+        before.own.update(changed)
+        return printed
+
+    def _learnt(self, changed: dict[str, list[Value] | None], before: Variables) -> bool:
+        """Whether a variable has another known value than it had."""
+        return any(
+            value not in before.of(name) and whole(value if isinstance(value, str) else "".join(value))
+            for name, values in changed.items()
+            if name != "_"
+            for value in values or ()
+        )
 
     def _case(self, node: Case, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
@@ -204,17 +256,23 @@ class Walker(Runner):
 
     def _define(self, node: Function, state: State) -> None:
         name = node.name.bare() or Expander(state, self).text(node.name)
-        state.functions = {**state.functions, name: node}
-        self._defined[id(node)] = node
-        self._spawns.add(name, node, self._inside or (node.start, node.body.end))
+        if state.functions.get(name) is not node:
+            self.spend(len(state.functions))
+            state.functions = {**state.functions, name: node}
+        if self._defined.get(id(node)) is not node or name not in self._spawns:
+            self._defined[id(node)] = node
+            self._spawns.add(name, node, self._inside or (node.start, node.body.end))
 
     def call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
         self._called.add(id(function))
-        if function in self._calls or len(self._calls) >= DEEPEST:
+        if self._calls.count(function) >= AGAIN:
+            return UNKNOWN
+        if len(self._calls) >= DEEPEST_CALL:
+            self.close(f"more than {DEEPEST_CALL} functions are called inside each other")
             return UNKNOWN
         given = self._given.setdefault(id(function), set())
         call = None if arguments is None else tuple(arguments)
-        if call in given or len(given) >= CALLS:
+        if call in given or not self.worth(len(given), arguments or ()):
             return UNKNOWN
         given.add(call)
         self._calls.append(function)
@@ -234,6 +292,17 @@ def _lift(guards: dict[str, list[Value] | None], state: State) -> None:
     guards.clear()
 
 
+def _news(commands: list[Command], first: int, second: int) -> list[Command]:
+    """Of what the second round runs, what the first one did not."""
+    seen = {_deed(command) for command in commands[first:second]}
+    return [command for command in commands[second:] if _deed(command) not in seen]
+
+
+def _deed(command: Command) -> tuple[object, ...]:
+    opened = [(each.operator, each.target) for each in command.redirects]
+    return command.argv, command.start, command.cwd, command.settled, command.stdin, command.script, *opened
+
+
 def _leaves(node: Node) -> bool:
     """`exit`, `return`, also at the end of a group: nothing after it runs."""
     while isinstance(node, Group) and node.body.items:
@@ -243,5 +312,14 @@ def _leaves(node: Node) -> bool:
 
 def _captured(text: str, regex: str) -> tuple[str, ...]:
     """What `=~` remembers; unknown where it is more than one group between plain words."""
-    found = re.search(regex, text) if whole(text) and whole(regex) and _ONE_GROUP.fullmatch(regex) else None
-    return (UNKNOWN,) * 10 if found is None else (found[0], *(group or "" for group in found.groups()))
+    form = _ONE_GROUP.fullmatch(regex) if whole(text) and whole(regex) else None
+    if form is None:
+        return (UNKNOWN,) * 10
+    starts, before, more, after, ends = form.groups()
+    start = 0 if starts else text.find(before)
+    inner = start + len(before)
+    last = len(text) - len(after) if ends else text.rfind(after, inner)
+    fits = start >= 0 and text.startswith(before, start) and last >= inner + (more == "+")
+    if not fits or not text.startswith(after, last):
+        return (UNKNOWN,) * 10
+    return text[start : last + len(after)], text[inner:last]

@@ -128,7 +128,6 @@ _DAEMON = Shape(
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
 _WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
-_LONGEST_LINE = 4096
 _CHOOSES = re.compile(
     r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
     r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
@@ -211,8 +210,7 @@ def _lines(stdin: str | None) -> list[str]:
         return [SOME]
     if not whole(stdin):
         return [stdin.strip() if stdin.strip() != UNKNOWN else SOME]
-    lines = [line for line in re.split(r"[\n\0]", stdin) if line.strip()][:16]
-    return [line if len(line) < _LONGEST_LINE or " " in line.strip() else SOME for line in lines] or [SOME]
+    return [line for line in re.split(r"[\n\0]", stdin) if line.strip()] or [SOME]
 
 
 def _xargs(runner: Runner, command: Command, state: State) -> str:
@@ -226,10 +224,9 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
     if not rest:
         return "\n".join(lines)
     if mark:
-        for line in lines:
-            runner.follow(
-                command, tuple(word.replace(mark, line.strip()[:_LONGEST_LINE]) for word in rest[:256]), state, ""
-            )
+        for number, line in enumerate(lines):
+            if runner.worth(number, (line,)):
+                runner.follow(command, _replaced(runner, rest, mark, line.strip()), state, "")
         return UNKNOWN
     whole_lines = given.has("-d", "--delimiter", "-0", "--null")
     words: list[str] = []
@@ -242,6 +239,14 @@ def _empty(command: Command) -> bool:
     """Its input surely holds nothing."""
     nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
     return nothing or (command.stdin is not None and not command.stdin.strip() and command.parent is None)
+
+
+def _replaced(runner: Runner, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
+    """With a text in place of its mark, if that is not too much."""
+    size = sum(len(word) + word.count(mark) * len(text) for word in words)
+    if not runner.spend(size):
+        return words[:1]
+    return tuple(word.replace(mark, text) for word in words)
 
 
 def _shell_words(line: str) -> list[str]:
@@ -259,13 +264,10 @@ def _parallel(runner: Runner, command: Command, state: State) -> str:
             values = list(rest[index + 1 :]) if word != "::::" else [SOME]
             rest = rest[:index]
             break
-    for value in values[:16]:
-        if not rest:
-            runner.read(command, value, state)
-        else:
-            words = [word.replace("{}", value) for word in rest]
-            if "{}" not in " ".join(rest):
-                words.append(value)
+    marked = "{}" in " ".join(rest)
+    for number, value in enumerate(values):
+        if runner.worth(number, (value,)):
+            words = _replaced(runner, rest, "{}", value) if marked else (*rest, value)
             runner.read(command, " ".join(words), state)
     return UNKNOWN
 
@@ -284,7 +286,8 @@ def _find(runner: Runner, command: Command, state: State) -> str:
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
             for path in [f"{start.rstrip('/')}/{each}" for start in starts for each in found]:
-                runner.follow(command, tuple(word.replace("{}", path) for word in words[index + 1 : end]), state, "")
+                if not runner.script.closed:
+                    runner.follow(command, _replaced(runner, words[index + 1 : end], "{}", path), state, "")
             index = end
         elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
             return ansi_c(words[index + 1])

@@ -15,7 +15,8 @@ from nacre.verdict import Decision
 
 _FORKS = re.compile(
     r"\bfork ?(?:\( ?\))? ?(?:while|until)\b|"
-    r"\bwhile ?\(? ?(?:True|true|1|fork(?:\(\))?)? ?\)? ?(?::|\{|do\b) ?(?:os\.|Process\.|pcntl_)?fork\b|"
+    r"\bwhile ?\(? ?(?:True|true|1|fork(?:\(\))?)? ?\)? ?(?::|\{|do\b) ?"
+    r"(?:os\.|__import__\(.os.\)\.|Process\.|pcntl_)?fork\b|"
     r"\bloop ?(?:\{|do\b) ?(?:Process\.)?fork\b|\bfor ?\( ?; ?; ?\) ?\{? ?fork\b"
 )
 _TIGHT = re.compile(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
@@ -55,6 +56,15 @@ RULE = Rule(
         "perl -e 'while (1) { fork }'",
         "python3 -c 'import os\nwhile True: os.fork()'",
         "ruby -e 'loop { fork }'",
+        "f(){ case x in x) f & f;; esac; }; f",
+        "f(){ coproc f; f; }; f",
+        "f(){ cat <(f) <(f); }; f",
+        "f(){ x=$(f) & f; }; f",
+        "f(){ eval f & f; }; f",
+        "f(){ $FUNCNAME & $FUNCNAME & }; f",
+        "for ((;;)); do sleep 100 & done",
+        "while true; do sleep 100 & done",
+        "python3 -c \"while 1: __import__('os').fork()\"",
     ),
     passes=(
         "f() { echo hi & }; f",
@@ -64,5 +74,10 @@ RULE = Rule(
         "python3 -c 'import os; print(os.fork.__doc__)'",
         "echo ':(){ :|:& };:'",
         "git log --grep fork",
+        "run() { case $1 in all) run a & run b & wait;; a) make a;; b) make b;; esac; }; run all",
+        "while true; do make & sleep 5; done",
+        "while true; do make & wait; done",
+        "for ((i = 0; i < 4; i++)); do sleep 100 & done",
+        "fact() { if [ $1 -gt 1 ]; then echo $(($1 * $(fact $(($1 - 1))))); else echo 1; fi; }; fact 5",
     ),
 )

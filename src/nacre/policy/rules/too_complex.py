@@ -1,9 +1,8 @@
 """too-complex: a text that is nested too deeply, or runs too much, to be read to its end.
 
-Why      what could not be read was not checked.
+Why      what could not be read was not checked; the root may be deleted in it, so no policy lets it pass.
 Instead  write it to a file, in simpler steps.
-Misses   whatever such a text does, where a policy switches this rule off or exempts it: what could not be read runs
-         unchecked then, and there is no floor under it.
+Misses   nothing that it knows of: this is where the checker says that it stopped.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ RULE = Rule(
     instead="write it to a file, in simpler steps",
     commands=(UNREAD,),
     in_script=in_script,
+    floor=True,
     hits=(
         "sudo " * 12 + "ls",
         "env " * 12 + "ls",

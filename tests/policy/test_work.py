@@ -1,0 +1,117 @@
+"""Texts whose size would multiply, or that take a pattern many tries: what the checker does for them is bounded.
+
+Counted in lines of its own code that run, not in seconds; a pattern that takes for ever runs into the test's timeout.
+"""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from types import FrameType
+
+import pytest
+
+from nacre import Decision
+from tests.policy.test_corpus import verdict
+
+SIZE = 50_000
+LINES = 12_000_000
+MEGABYTES = 150
+
+
+def numbered(form: str, count: int) -> str:
+    return "".join(form.format(i, i + 1) for i in range(count))
+
+
+GROWS = {
+    "sed replaces": "echo a | sed" + " -e s/a/aaaaaaaaaa/g" * 10,
+    "tr's ranges": "echo a | tr '" + "a-\U0010ffff" * 200 + "' b",
+    "parallel": "parallel echo " + "{}" * 20_000 + " ::: " + "b" * 40_000,
+    "find -exec": "find " + "b" * 40_000 + " -exec echo " + "{}" * 20_000 + " \\;",
+    "xargs -I": "echo " + "b" * 4000 + " | xargs -I a echo " + "a" * SIZE,
+    "cat": "cat > f <<'E'\n" + "a" * 60_000 + "\nE\ncat " + "f " * 15_000 + "> g",
+    "printf": "printf '" + "a" * SIZE + "%s' " + "b " * 20_000,
+    "braces": "echo " + "{1..60} " * 12_000,
+    "products of braces": "echo " + "{a,b}" * 700,
+    "choices": "for i in {1..250}; do " + "echo $i;" * 8000 + " done",
+    "loops in loops": numbered("for v{0} in a b; do x=$v{0}; ", 30) + "ls; " + "done; " * 30,
+    "a body of many calls": "f() { " + "((1));" * 5000 + " }; " + numbered("f {0};", 2000),
+    "long words of many calls": f"f() {{ rm {'a' * 9000} $1; }}; " + numbered("f {0};", 5000),
+    "many words of many calls": f"f() {{ rm {'a ' * 5000} $1; }}; " + numbered("f {0};", 5000),
+    "a text of many calls": f"f() {{ bash -c '{':;' * 4000} $1'; }}; " + numbered("f {0};", 2000),
+    "directories and actions": "find " + "a " * 9000 + "-exec ls {} ; " * 3000,
+    "stages": "cat > f <<'E'\n" + "a" * 60_000 + "\nE\ncat f" + " | tr a b" * 3000,
+    "ways": numbered("if a; then x=/p{0}; fi;", 3000) + "echo $x;" * 500,
+    "loops and conditions": numbered("for v{0} in *; do if a; then b; fi; done;", 2500),
+}
+TAKES_TRIES = {
+    "sed: newlines": "sed '" + "\n" * SIZE + "' f",
+    "sed: blanks": "sed '0" + " " * SIZE + "' f",
+    "sed: marks": "sed '" + "".join("s" + chr(0x4E00 + i) for i in range(20_000)) + "' f",
+    "psql: newlines": "psql -c '" + "\n" * SIZE + "'",
+    "bars": "echo @(" + "|" * SIZE + "(x)",
+    "=~": "x=" + "a" * SIZE + "; [[ $x =~ (.*)z ]]",
+    "trimmed": "x=" + "a" * 900 + ";" + "echo ${x%%*b}${x##*b*};" * 3000,
+    "globs": "\n".join(f"*?*?*?*?*?*?*?*x{i}" for i in range(200)),
+    "declare -n": "declare -n " + numbered("a{0}=b ", 12_000),
+    "declare -A": "declare -A " + numbered("a{0} ", 15_000),
+    "declare -A, often": numbered("declare -A a{0};", 5000),
+    "declare -A, with values": "declare -A " + numbered("a{0}=() ", 10_000),
+    "functions": numbered("f{0}() {{ :; }};", 7000),
+    "aliases": numbered("alias a{0}=b;", 7000),
+    "a chain of functions": numbered("f{0}() {{ f{1} & }};", 5000),
+    "files and git": numbered("echo > f{0}; git x;", 5000),
+    "elements": numbered("a[{0}]=x;", 8000),
+    "names in arithmetic": "for a in {1..200}; do ((" + "a+" * 20_000 + "1)); done",
+    "awk's variables": "awk 'BEGIN {" + numbered('a{0}="x";', 8000) + "}'",
+    "git's settings": "git " + "-c alias.a=!b config " * 4000,
+}
+
+
+def lines_run(text: str) -> int:
+    """Lines of the checker's that run for a text."""
+    count = 0
+
+    def each(frame: FrameType, event: str, argument: object) -> object:
+        nonlocal count
+        count += event == "line"
+        return each
+
+    before = sys.gettrace()
+    sys.settrace(each)  # type: ignore[arg-type]
+    try:
+        verdict(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("text", [*GROWS.values(), *TAKES_TRIES.values()], ids=[*GROWS, *TAKES_TRIES])
+def test_no_text_takes_more_than_a_bounded_amount_of_work(text: str) -> None:
+    assert lines_run(text) < LINES
+
+
+@pytest.mark.parametrize("text", GROWS.values(), ids=GROWS.keys())
+def test_no_text_takes_more_than_a_bounded_amount_of_memory(text: str) -> None:
+    tracemalloc.start()
+    try:
+        verdict(text)
+        assert tracemalloc.get_traced_memory()[1] < MEGABYTES * 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "shift " + "9" * 5000,
+        "shift ²",
+        "echo ${" + "9" * 5000 + "}",
+        "x=abc; echo ${x:" + "9" * 5000 + "}",
+        "a=(1 2); echo ${a[" + "9" * 5000 + "]}",
+        "echo {1.." + "9" * 5000 + "}",
+        "echo {1..999999999999999999}",
+    ],
+)
+def test_a_number_of_any_length_is_a_number(command: str) -> None:
+    assert verdict(command).decision is Decision.ALLOW
