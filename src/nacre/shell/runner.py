@@ -423,7 +423,7 @@ class Runner(ABC):
                 path = state.path(opened.target)
                 before = state.written.get(path, "") if opened.operator in (">>", "&>>") else ""
                 state.written[path] = self.kept(before + printed)
-                self.spend(len(before))
+                self.spend(len(before) >> 6)
                 printed = ""
         return printed
 

@@ -25,7 +25,7 @@ from nacre.shell.syntax import (
 _Waiting: TypeAlias = tuple[Node, bool, bool]
 """A command, whether it is apart, and whether it is one that was chosen by a word that is not known."""
 ITSELF = "$FUNCNAME"
-_CALLERS = frozenset(("eval", "command", "builtin", "exec", "nohup", "time", "setsid"))
+_CALLERS = frozenset(("eval",))
 _INSTANT = frozenset((":", "true", "echo", "printf"))
 
 
