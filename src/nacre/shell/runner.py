@@ -17,7 +17,7 @@ from nacre.shell.many import MOST, WAYS, either, matters
 from nacre.shell.parse import expansion, parse
 from nacre.shell.state import Alias, State
 from nacre.shell.syntax import Assignment, Block, Function, Node, Pipeline, Redirect, Simple, Substitution, Word
-from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source
+from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source, whole
 from nacre.shell.text import LONGEST as LONGEST_TEXT
 from nacre.shell.variables import assign, assigned_value
 from nacre.shell.words import Malformed, TooDeep
@@ -177,7 +177,10 @@ class Runner(ABC):
             if at < 0:
                 self._inside = before or (parent.start, parent.end)
             block, broken = parse(text, (lambda position: at + position) if at >= 0 else None)
-            self.script.doubtful = self.script.doubtful or broken
+            if broken:
+                self.script.doubtful = True
+                if parent.name in _READERS and whole(text):
+                    self.script.broken = True
             printed = self.block(block, inner, stdin)
             self._inside = before
             return printed
