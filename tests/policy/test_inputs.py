@@ -41,7 +41,7 @@ def test_a_given_input_is_a_script_wherever_a_shell_reads_it(command: str) -> No
 
 
 @pytest.mark.parametrize(
-    "command", ['d=$1; [ -n "$d" ] && rm -rf "$d"/*', 'rm -rf "$1"/*', 'main() { rm -rf "$1"/; }; main "$@"']
+    "command", ['d=$1; rm -rf "$d"/*', '[ -n "$1" ] && ls; rm -rf "$1"/*', 'main() { rm -rf "$1"/; }; main "$@"']
 )
 def test_nobody_knows_what_a_script_is_called_with(command: str) -> None:
     found = verdict(command)

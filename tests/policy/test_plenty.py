@@ -112,6 +112,9 @@ def test_a_long_list_of_harmless_ones_is_left_alone(text: str) -> None:
         "for d in *; do for i in 1 2; do ls; done; rm -rf $d; done",
         "for i in 1 2; do for j in 1 2; do rm -rf $x; done; x=/; done",
         'f() { [ -n "$2" ] && f "$2"; rm -rf "$1"; }; f a /',
+        'f() { rm -rf "$1"; }; [ -n "$1" ] && f /',
+        'f() { if [ -n "$2" ]; then g "$2"; fi; }; g() { rm -rf "$1"; }; f a /',
+        'set -- a; [ -n "$1" ] && set -- / && rm -rf "$1"',
     ],
 )
 def test_a_loop_hands_on_what_it_learnt(command: str) -> None:

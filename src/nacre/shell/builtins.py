@@ -80,8 +80,10 @@ def _set(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args)
     if "--" in words:
         state.arguments = words[words.index("--") + 1 :]
+        state.given = frozenset()
     elif words and words[0][:1] not in "-+":
         state.arguments = words
+        state.given = frozenset()
     flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
     state.strict = state.strict or "e" in flags or words[:2] == ["-o", "errexit"]
     state.nounset = (state.nounset or "u" in flags or ("-o", "nounset") in pairwise(words)) and "+u" not in words
@@ -94,6 +96,7 @@ def _set(runner: Runner, command: Command, state: State) -> str:
 
 
 def _shift(runner: Runner, command: Command, state: State) -> str:
+    state.given = frozenset()
     if state.arguments is not None:
         by, before = command.args[0] if command.args else "1", state.arguments
         state.arguments = before[int(by) :] if _COUNT.fullmatch(by) else None

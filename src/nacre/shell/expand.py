@@ -228,11 +228,15 @@ class Expander:
             case "0":
                 return self.state.zero
         if name.isdigit():
-            arguments, number = self.state.arguments, int(name[:_DIGITS])
-            if arguments is None:
-                return "" if number >= _NEVER_GIVEN else None
-            return arguments[number - 1] if number <= len(arguments) else ""
+            value = self._argument(int(name[:_DIGITS]))
+            return SOME if name in self.state.given and value in (None, "", UNKNOWN) else value
         return SOME if name in _NUMBERS else None
+
+    def _argument(self, number: int) -> Value | None:
+        arguments = self.state.arguments
+        if arguments is None:
+            return "" if number >= _NEVER_GIVEN else None
+        return arguments[number - 1] if number <= len(arguments) else ""
 
     def _parameter(self, part: Parameter) -> Value:
         value = self._lookup(part.name)

@@ -169,7 +169,7 @@ class Runner(ABC):
         text = source(text)
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
-            inner.arguments, inner.zero = arguments, zero
+            inner.arguments, inner.given, inner.zero = arguments, frozenset(), zero
 
         def run() -> str:
             before = self._inside

@@ -12,6 +12,8 @@ from nacre.shell.text import SOME, STAR, UNKNOWN
 
 KEYED = "\0"
 
+_KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
+"""Variables that have a value of the shell's own until they are set."""
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
 _UNTIDY = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
@@ -71,8 +73,8 @@ class Files(dict[str, str]):
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "home", "input", "integers", "loops",
-        "maps", "nounset", "references", "settled", "strict", "variables", "written", "zero",
+        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "given", "home", "input", "integers",
+        "loops", "maps", "nounset", "references", "settled", "strict", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -94,6 +96,8 @@ class State:
         self.loops: frozenset[str] = frozenset()
         """Variables that take one value after another."""
         self.arguments: list[str] | None = None
+        self.given: frozenset[str] = frozenset()
+        """Numbers of arguments that were shown not to be empty."""
         self.zero = "bash"
         self.functions: dict[str, Function] = {}
         """Never changed in place, nor are the aliases: scopes share them."""
@@ -112,7 +116,7 @@ class State:
         copy.settled, copy.strict, copy.nounset = self.settled, self.strict, self.nounset
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops
-        copy.arguments, copy.zero = self.arguments, self.zero
+        copy.arguments, copy.given, copy.zero = self.arguments, self.given, self.zero
         copy.functions, copy.exported = self.functions, self.exported
         copy.aliases, copy.input = self.aliases, None
         copy.expands_aliases = self.expands_aliases
@@ -146,6 +150,10 @@ class State:
 
     def require(self, name: str) -> None:
         """From here on it is not empty: whatever it may be, it is something."""
+        if name.isdigit():
+            self.given |= {name}
+        if not name.isidentifier() or name in _KNOWN:
+            return
         values = self.variables.of(name)
         if not values or any(value in ("", UNKNOWN) for value in values):
             self.variables[name] = [SOME if value in ("", UNKNOWN) else value for value in values] or [SOME]

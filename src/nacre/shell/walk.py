@@ -277,15 +277,17 @@ class Walker(Runner):
         given.add(call)
         self._calls.append(function)
         before, state.arguments = state.arguments, arguments
+        shown, state.given = state.given, frozenset()
         try:
             return self.node(function.body, state, stdin)
         finally:
-            state.arguments = before
+            state.arguments, state.given = before, shown
             self._calls.pop()
 
 
 def _lift(guards: dict[str, list[Value] | None], state: State) -> None:
     """What a test has shown no longer holds, where nothing else was set since."""
+    state.given -= guards.keys()
     for name, values in guards.items():
         if SOME in state.variables.of(name):
             state.variables.own[name] = values
