@@ -13,6 +13,7 @@ from nacre.types import Request, ToolContext
 from tests.support.hosts import run_host
 
 NAMES = [
+    "AccessUnavailable",
     "Bash",
     "Cancel",
     "Chunk",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nacre.call import run, run_sync
     from nacre.cancel import Cancel
     from nacre.checking import check
-    from nacre.errors import CommandFailed, InvalidRequest, NacreError
+    from nacre.errors import AccessUnavailable, CommandFailed, InvalidRequest, NacreError
     from nacre.policy.policy import Policy
     from nacre.profiles import Profile
     from nacre.result import Chunk, Ended, Result, Started
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccessUnavailable",
     "Bash",
     "Cancel",
     "Chunk",
@@ -51,6 +52,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AccessUnavailable": "errors",
     "Bash": "tool",
     "Cancel": "cancel",
     "Chunk": "result",

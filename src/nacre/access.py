@@ -58,13 +58,7 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
                 field="working_dir",
                 hint="Something changes it just now: end that, and try again.",
             ) from error
-        if "/" in workspace.roots:
-            raise InvalidRequest(
-                "bad_workspace",
-                "The workspace would be '/', which is everything.",
-                field="working_dir",
-                hint="Start in a directory of its own, or use access='unrestricted'.",
-            )
+        _check_roots(workspace.roots)
     wanted = Wanted(
         access="workspace" if access == "workspace" else "restricted",
         network=_network(ctx.network),
@@ -76,6 +70,22 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
         caches=() if workspace is None else caches_to_move(env, workspace),
     )
     return enforceable(wanted, kernel(), limits)
+
+
+def _check_roots(roots: tuple[str, ...]) -> None:
+    """What nacre itself keeps must be out of reach."""
+    import tempfile  # loaded for the private TMPDIR anyway
+
+    temporary = os.path.realpath(tempfile.gettempdir())
+    for root in roots:
+        if temporary == root or temporary.startswith(root.rstrip("/") + "/"):
+            what = "everything" if root == "/" else f"the directory for temporary files, {temporary}, with nacre's own"
+            raise InvalidRequest(
+                "bad_workspace",
+                f"The workspace {root!r} would hold {what}.",
+                field="working_dir",
+                hint="Start in a directory of its own, or set TMPDIR to a place outside it.",
+            )
 
 
 def _check_fits(ctx: ToolContext) -> None:

@@ -30,11 +30,17 @@ def outcome_of(last: LastWord, plan: Plan) -> Outcome:
                 return Cancelled()
             if last.reason.startswith(LIMIT):
                 _, limit, allowed, used = last.reason.decode().split()
-                return OverLimit(limit, int(allowed), float(used) if limit == "cpu" else int(float(used)))
+                return OverLimit(limit, _number(allowed), _number(used))
             code = os.waitstatus_to_exitcode(last.status)
             return Exited(code) if code >= 0 else Signalled(-code)
         case _:
             assert_never(last)
+
+
+def _number(text: str) -> float:
+    """Whole where it is."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
 
 
 _HINTS = {

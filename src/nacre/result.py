@@ -48,7 +48,7 @@ class OverLimit:
 
     limit: str
     """`memory`, `cpu` or `processes`."""
-    allowed: int
+    allowed: float
     used: float
 
 

@@ -17,6 +17,7 @@ from nacre.directories import directory_for, here
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.gate import Gate
+from nacre.keeper.client import lies_in_private_directory
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.result import Ended, Event, Exited, Result
 from nacre.system import payload
@@ -25,6 +26,8 @@ from nacre.types import Plan, Request, ToolContext
 
 _NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """What bash and the keeper set for each shell."""
+_LONGEST = 4 * 1024 * 1024
+"""Bytes; no environment is larger (`execve` takes no more)."""
 _NOT_TOLD = (
     "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
     "the session is as before."
@@ -104,7 +107,7 @@ class Session:
         if environment is not None:
             changed = {name: value for name, value in environment.items() if given.get(name) != value}
             removed = dict.fromkeys(given.keys() - environment.keys())
-            self._changes.update({k: v for k, v in {**changed, **removed}.items() if k not in _NOT_ITS_OWN})
+            self._changes.update({k: v for k, v in {**changed, **removed}.items() if not _is_of_this_run(k, v)})
         if directory is None or request.cwd is not None or directory == self.cwd:
             return []
         if os.path.isdir(directory):
@@ -116,11 +119,16 @@ class Session:
         return self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
 
 
+def _is_of_this_run(name: str, value: str | None) -> bool:
+    """Set by bash or the keeper for this one, or a path into its private TMPDIR, which is gone."""
+    return name in _NOT_ITS_OWN or (value is not None and lies_in_private_directory(value))
+
+
 def _told(state: int) -> tuple[str | None, dict[str, str] | None]:
     """Directory and environment as the shell wrote them; None for what it did not get to."""
-    size = os.fstat(state).st_size
-    directory, *rest = os.pread(state, size, 0).decode("utf-8", "surrogateescape").split("\0")
-    if not rest:
+    told = os.pread(state, _LONGEST + 1, 0)
+    directory, *rest = told.decode("utf-8", "surrogateescape").split("\0")
+    if not rest or len(told) > _LONGEST:  # the command can write there too, and as much as it likes
         return None, None
     if rest[-2:] != ["", ""]:  # cut short: an empty entry marks the end
         return directory or None, None

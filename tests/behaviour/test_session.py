@@ -318,3 +318,17 @@ async def test_a_session_whose_switch_was_thrown_starts_nothing(home: Path) -> N
     cancel.cancel()
     result = await session.run("touch started")
     assert (result.outcome, (home / "started").exists(), session.changes["A"]) == (Cancelled(), False, "1")
+
+
+@pytest.mark.linux
+async def test_a_command_cannot_make_its_session_read_more_than_there_can_be() -> None:
+    session = Session()
+    result = await session.run("python3 -IS -c 'import os; os.ftruncate(63, 1 << 44)'; exit 0")
+    assert result.remarks[-1].startswith("The shell did not tell")
+
+
+@pytest.mark.linux
+async def test_nothing_of_a_private_directory_is_carried_over(tmp_path: Path) -> None:
+    session = Session(ctx=ToolContext(access="workspace", working_dir=tmp_path))
+    await session.run("export COLOUR=blue")
+    assert dict(session.changes) == {"COLOUR": "blue"}

@@ -135,6 +135,7 @@ def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int,
         "signals": abi >= 6,
         "devices": abi >= 5,
         "metadata": mounts,
+        "shared-memory": seccomp,
         "protected": mounts,
         "tracing": True,
         "privileges": True,
@@ -273,7 +274,7 @@ def test_the_network_is_left_to_whoever_can_close_it(network: Network, tcp: int,
     assert told.landlock is not None
     assert told.landlock[1] == (tcp if abi >= 4 else 0)
     assert told.filter == program(
-        "x86_64", sockets=sockets, unix=False, metadata=False, shared=False, truncation=abi < 3
+        "x86_64", sockets=sockets, unix=False, metadata=False, shared=True, truncation=abi < 3
     )
     assert told.loopback == (network == "loopback")
     assert told.ports == ([443] if network == (443,) else [])
@@ -295,7 +296,7 @@ def test_unix_sockets_are_opened_when_asked_for() -> None:
 def test_limits_are_counted_over_the_run_and_set_for_each_process() -> None:
     told = limited(Limits(memory=GIB, cpu=1.5, processes=7, file_size=MIB, open_files=99))
     assert told.enforced == ("limits",)
-    assert decoded(told).watched == [(b"memory", GIB), (b"cpu", 2), (b"processes", 7)]
+    assert decoded(told).watched == [(b"memory", GIB), (b"cpu", 1.5), (b"processes", 7)]
     assert dict(decoded(told).limits) == {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_DATA: 2 * GIB,

@@ -73,7 +73,7 @@ def drive(options: Options) -> int:
         from nacre.cli.sessions import turn
         from nacre.session import Session
 
-        with turn(options.session, quiet=options.json) as kept:
+        with turn(options.session, options.access, quiet=options.json) as kept:
             session = Session(ctx=ctx, cwd=kept.cwd, changes=kept.changes)
             result = asyncio.run(drive.through(session.stream(request)))
             kept.save(session.cwd, session.changes)

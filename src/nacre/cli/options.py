@@ -13,11 +13,13 @@ from nacre.cli.words import exact
 _EPILOG = """\
 exit codes:
   the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself failed; 126 refused;
+  137 also for a limit that was exceeded;
   130 Ctrl-C (ends the whole process tree; a second one does not wait for that)
 
 With --session, directory and exported variables carry over to the next call with the same NAME. They are
 kept, readable by you alone, in nacre/sessions/NAME.json of your state directory ($XDG_STATE_HOME, or
-~/.local/state); remove that file to forget the session. Calls of one session take turns.
+~/.local/state); remove that file to forget the session. Calls of one session take turns. Each --access
+has a session of its own by that name.
 """
 
 
@@ -160,7 +162,9 @@ def _add_confinement(parser: Parser) -> None:
 
 
 def _add_limits(parser: Parser) -> None:
-    group = parser.add_argument_group("what it may cost", "All its processes together; over one of these it is ended.")
+    group = parser.add_argument_group(
+        "what it may cost", "All its processes together: over one of the first three, it is ended."
+    )
     add = group.add_argument
     add("--memory", type=_size, metavar="SIZE", help="such as 512M or 4G")
     add("--cpu", type=float, metavar="SECONDS", help="of computing")

@@ -65,8 +65,11 @@ class Kept:
 
 
 @contextlib.contextmanager
-def turn(name: str, *, quiet: bool = False) -> Iterator[Kept]:
-    """Wait for this session's turn, and hold it. `quiet`: without saying that it waits."""
+def turn(name: str, access: str, *, quiet: bool = False) -> Iterator[Kept]:
+    """Wait for this session's turn, and hold it. `quiet`: without saying that it waits.
+
+    Each access has a session of its own: what a confined command exports, a free one would run.
+    """
     if not _NAME.fullmatch(name):
         raise InvalidRequest(
             "bad_session_name",
@@ -75,15 +78,16 @@ def turn(name: str, *, quiet: bool = False) -> Iterator[Kept]:
             hint="Use up to 100 letters, digits, '_', '.' and '-', not beginning with '.' or '-'.",
         )
     directory = user_state_path("nacre") / "sessions"
+    file = name if access == "unrestricted" else f"{name}@{access}"
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         os.chmod(directory, 0o700)
-        lock = os.open(directory / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(directory / f"{file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise _not_kept(directory, error) from error
     try:
         _take(lock, name, quiet=quiet)
-        yield Kept(directory / f"{name}.json")
+        yield Kept(directory / f"{file}.json")
     finally:
         os.close(lock)
 

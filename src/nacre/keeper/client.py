@@ -282,6 +282,11 @@ def private_directory() -> str:
     return client().private_directory()
 
 
+def lies_in_private_directory(path: str) -> bool:
+    """Whether it is, or was, one of the files that go with this process."""
+    return _client is not None and _client._directory is not None and path.startswith(_client._directory + os.sep)
+
+
 def _check_descriptors() -> None:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= limit < _DESCRIPTORS:

@@ -20,7 +20,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _memory_device: int | None = None
 
 
-def exceeded(watched: Iterable[tuple[bytes, int]], pids: Iterable[int], spent: float) -> bytes:
+def exceeded(watched: Iterable[tuple[bytes, float]], pids: Iterable[int], spent: float) -> bytes:
     """The limit that is exceeded, and by what: `memory 536870912 612368384.0`; nothing if none is.
 
     `spent` are the seconds of computing of processes that have ended.
@@ -37,7 +37,7 @@ def exceeded(watched: Iterable[tuple[bytes, int]], pids: Iterable[int], spent: f
             if used > limit:
                 used = files + sum(_share(pid, resident) for pid, (_, resident) in figures.items())
         if used > limit:
-            return b"%b %d %.1f" % (name, limit, used)
+            return b"%b %r %.1f" % (name, limit, used)
     return b""
 
 

@@ -202,7 +202,7 @@ class Keeper:
         if not run.ended:
             self.end(run, TIMEOUT)
 
-    def measure(self, run: Run, watched: list[tuple[bytes, int]]) -> None:
+    def measure(self, run: Run, watched: list[tuple[bytes, float]]) -> None:
         """Again and again while it lives; the longer a look takes, the less often."""
         if run.kill_at is not None:
             return

@@ -3,8 +3,7 @@
 An agent's commands come one after another with the same directory and environment; all they differ in is the text,
 and that comes through the gate anyway. Starting bash is most of what a command costs. At most one spare, never with
 what a caller passed for one call only, given up after `PATIENCE` seconds, when its directory is no longer
-what the path leads to, when something that is closed to it has been replaced (its mount goes with it), or when it has
-died.
+what the path leads to, when something that is open or closed to it has been replaced, or when it has died.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ class Spare:
         self._shell: Shell | None = None
         self._like: Start | None = None
         self._until = 0.0
-        self._closed: dict[bytes, tuple[int, int, int] | None] = {}
-        """What is closed to it, as it was before."""
+        self._closed: dict[bytes, tuple[int, ...]] = {}
+        """What is open or closed to it, as it was before."""
         self.pids: set[int] = set()
         """Spares that are alive: the one in waiting, and those dismissed."""
 
@@ -43,8 +42,7 @@ class Spare:
         if self._shell is not None and self._fits(like):
             return
         self.dismiss()
-        mounts = [] if confinement is None else confinement.mounts
-        self._closed = {path: _mark(path) for kind, path in mounts if kind in (b"close", b"hide")}
+        self._closed = {} if confinement is None else _marks(confinement)
         try:
             self._shell = spawn(like, env, files, confinement=confinement)
         except OSError:
@@ -57,7 +55,7 @@ class Spare:
         shell = self._shell
         if shell is None or not self._fits(start):
             return None
-        replaced = any(_mark(path) != mark for path, mark in self._closed.items())
+        replaced = any(_mark(path)[: len(mark)] != mark for path, mark in self._closed.items())
         if replaced or not _is_well(shell) or not _stands_in(shell, start.cwd):
             self.dismiss()
             os.kill(shell.pid, signal.SIGKILL)  # a stopped one would not see that its gate is closed
@@ -101,12 +99,18 @@ class Spare:
             self._shell = None
 
 
-def _mark(path: bytes) -> tuple[int, int, int] | None:
+def _marks(confinement: Confinement) -> dict[bytes, tuple[int, ...]]:
+    """Of what is opened to it, which file it is; of what is closed, whether it has changed since."""
+    found = {path: _mark(path)[:2] for _, path in confinement.grants if not path.startswith(b"/dev/")}
+    return found | {path: _mark(path) for kind, path in confinement.mounts if kind in (b"close", b"hide")}
+
+
+def _mark(path: bytes) -> tuple[int, ...]:
     """Tells one file from another that takes its place, with its number perhaps."""
     try:
         stat = os.stat(path, follow_symlinks=False)
     except OSError:
-        return None
+        return -1, -1, -1
     return stat.st_dev, stat.st_ino, stat.st_ctime_ns
 
 

@@ -176,7 +176,7 @@ def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, in
     for name, most in confinement.watched:
         if name == b"processes":  # the kernel counts all that the user has, wherever they belong
             now = int(read("/proc/loadavg").split()[3].partition(b"/")[2])
-            limits.append((resource.RLIMIT_NPROC, (now + most, now + most)))
+            limits.append((resource.RLIMIT_NPROC, (now + int(most), now + int(most))))
     return limits
 
 

@@ -8,7 +8,7 @@ from nacre.frozen import field, frozen
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.types import GIB, MIB, Access, Leftovers, Limits
 
-READING = Limits(memory=4 * GIB, cpu=3600, processes=512)
+READING = Limits(memory=4 * GIB, cpu=3600, processes=512, open_files=1024)
 """Enough for whatever only reads."""
 
 

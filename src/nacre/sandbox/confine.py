@@ -101,7 +101,7 @@ def _restrict(wanted: Confinement, scratch: bytes) -> None:
                 pass  # nothing to grant; whatever is made there later is not writable
         if scratch:
             landlock.allow_below(ruleset, os.path.realpath(scratch), landlock.EVERYTHING & files)
-        for port in wanted.ports:
+        for port in wanted.ports if network else ():
             landlock.allow_port(ruleset, port, landlock.CONNECT_TCP & network)
         landlock.restrict_thread(ruleset)
     finally:

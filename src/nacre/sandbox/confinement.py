@@ -45,7 +45,7 @@ class Confinement:
         scratch: bytes = b"",
         redirects: Iterable[tuple[bytes, bytes]] = (),
         limits: Iterable[tuple[int, int]] = (),
-        watched: Iterable[tuple[bytes, int]] = (),
+        watched: Iterable[tuple[bytes, float]] = (),
     ) -> None:
         self.powerless = powerless
         """No new privileges, no capabilities."""
@@ -90,7 +90,7 @@ class Confinement:
             fields.append(b"scratch=" + self.scratch)
         fields += [b"redirect=%b %b" % redirect for redirect in self.redirects]
         fields += [b"limit=%d %d" % limit for limit in self.limits]
-        fields += [b"watch=%b %d" % watch for watch in self.watched]
+        fields += [b"watch=%b %r" % watch for watch in self.watched]
         return b"\0".join(fields)
 
     @classmethod
@@ -125,7 +125,7 @@ class Confinement:
                 case b"limit":
                     made.limits.append((int(first), int(rest)))
                 case b"watch":
-                    made.watched.append((first, int(rest)))
+                    made.watched.append((first, int(rest) if rest.isdigit() else float(rest)))
                 case _:
                     raise ValueError(f"a confinement with {name!r}")
         return made

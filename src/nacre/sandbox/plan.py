@@ -131,7 +131,7 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
         "signals": abi >= 6,
         "devices": abi >= 5,
         "metadata": seccomp if restricted else kernel.mounts,
-        "shared-memory": restricted and seccomp,
+        "shared-memory": seccomp and not wanted.unix_sockets,
         "protected": not restricted and not _watched(wanted, kernel),
         "hidden": bool(wanted.hidden) and (kernel.mounts or not _is_in_the_way(wanted)),
         "tracing": True,
@@ -209,7 +209,7 @@ def _filter(wanted: Wanted, kernel: Kernel) -> bytes:
         sockets=sockets,
         unix=wanted.unix_sockets,
         metadata=restricted,
-        shared=restricted,
+        shared=not wanted.unix_sockets,
         truncation=kernel.landlock < 3,
     )
 
@@ -229,7 +229,7 @@ def bound(confinement: Confinement, limits: Limits) -> None:
         # what a process asks for, not what it uses: more than it may have, or programs fail that would not need it all
         rows.append((resource.RLIMIT_DATA, limits.memory + max(limits.memory, GIB)))
     if limits.cpu is not None:
-        confinement.watched.append((b"cpu", math.ceil(limits.cpu)))
+        confinement.watched.append((b"cpu", float(limits.cpu)))
         rows.append((resource.RLIMIT_CPU, math.ceil(limits.cpu) + 1))
     if limits.processes is not None:
         confinement.watched.append((b"processes", limits.processes))
