@@ -10,6 +10,7 @@ import shutil
 import socket
 import sys
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -585,6 +586,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "strict-unrestricted": ({"access": "unrestricted", "strict": True}, "bad_strict", "strict"),
     "partial-unrestricted": ({"access": "unrestricted", "allow_partial": True}, "bad_allow_partial", "allow_partial"),
     "everything": ({"working_dir": "/"}, "bad_workspace", "working_dir"),
+    "temporary-files": ({"working_dir": tempfile.gettempdir()}, "bad_workspace", "working_dir"),
     "everything-writable": ({"writable": ("/",)}, "bad_workspace", "working_dir"),
     "writable-missing": ({"writable": ("no/such",)}, "writable_missing", "writable"),
     "writable-text": ({"writable": "/tmp"}, "bad_writable", "writable"),

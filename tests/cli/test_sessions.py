@@ -35,6 +35,13 @@ def test_without_a_session_nothing_carries_over_and_nothing_is_kept(nacre: Nacre
     assert not nacre.state.exists()
 
 
+@pytest.mark.linux
+def test_what_a_confined_command_exports_is_not_for_a_free_one(nacre: Nacre) -> None:
+    nacre("run", "--session", "s", "--access", "restricted", "ls() { echo mine; }; export -f ls; export A=b")
+    assert nacre("run", "--session", "s", "--access", "restricted", "echo $A").out == b"b\n"
+    assert nacre("run", "--session", "s", "echo ${A-nothing}; type -t ls").out == b"nothing\nfile\n"
+
+
 def test_sessions_do_not_know_each_other(nacre: Nacre) -> None:
     nacre("run", "--session", "one", "export COLOUR=blue")
     assert nacre("run", "--session", "two", "echo ${COLOUR-none}") == Done(0, b"none\n")

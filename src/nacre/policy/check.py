@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from functools import cache
 
+from nacre.patterns import later
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.policy.rule import BOMBS, CODE, DEVICES, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
 from nacre.policy.rules import every_rule, rules_for, rules_for_texts
@@ -16,8 +17,8 @@ from nacre.verdict import Decision, Finding, Verdict
 LONGEST = 300
 """Characters of a message; `LONGEST_WORDS`: of the command that it shows."""
 LONGEST_WORDS = 90
-_REPOSITORY_VARIABLE = re.compile("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
-_REPOSITORY_OPTION = re.compile(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
+_REPOSITORY_VARIABLE = later("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
+_REPOSITORY_OPTION = later(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
 _AROUND_WORDS = len("`` . Instead: ")
 
 

@@ -6,10 +6,10 @@ A target is text as far as it is known. One that holds something unknown counts 
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 from typing import NamedTuple
 
+from nacre.patterns import later
 from nacre.policy.rule import Around
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
@@ -46,18 +46,16 @@ _BELOW = frozenset((
 ))  # fmt: skip
 _SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
 """What is in them may go; they may not."""
-_ANY = re.compile(
+_ANY = later(
     rf"[{STAR}{QUESTION}]*{STAR}[{STAR}{QUESTION}]*|\.{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
     rf"{BRACKET}[!^]\.\]{STAR}"
 )
-_KEPT = re.compile(
-    r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
-)
-_DOTS = re.compile(r"\.{1,2}(?:/|$)|/")
-_GIT = re.compile(r"(.*)/\.git(?:/(?:objects|refs))?")
-_HOME = re.compile(r"/(?:home|Users)/[^/]+")
+_KEPT = later(r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store")
+_DOTS = later(r"\.{1,2}(?:/|$)|/")
+_GIT = later(r"(.*)/\.git(?:/(?:objects|refs))?")
+_HOME = later(r"/(?:home|Users)/[^/]+")
 _LONGEST = 32
-_MOUNT = re.compile(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
+_MOUNT = later(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
 
 
 def precious(target: str, command: Command, around: Around) -> Place | None:

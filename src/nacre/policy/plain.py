@@ -10,23 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from nacre.patterns import later
 from nacre.shell.command import Script
 from nacre.shell.syntax import Block, Literal, Node, Pipeline, Redirect, Simple, Word
 
-_ODD = re.compile(r"\{|(?:^|[=:])~")
-_GLOB = re.compile(r"[*?\[]")
-_SED_SCRIPT = re.compile(
+_ODD = later(r"\{|(?:^|[=:])~")
+_GLOB = later(r"[*?\[]")
+_SED_SCRIPT = later(
     r"(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/))?\s*!?(?:[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI\d]*)"
     r"(?:\s*;\s*(?:\d+|\$)?[pdq=])*"
 )
-_FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fprint|fls|files0-from)")
+_FIND_ACTS = later(r"-(?:exec|ok|delete|fprint|fls|files0-from)")
 _GIT_READS = frozenset("rev-parse ls-files shortlog log branch tag remote".split())
 _GIT_LISTS = {
     "branch": frozenset("-a -r -v -vv --list --all --remotes --show-current --merged --no-merged".split()),
     "tag": frozenset(["-l", "--list", "-n"]),
     "remote": frozenset(["-v", "--verbose"]),
 }
-_GIT_LOG = re.compile(
+_GIT_LOG = later(
     r"-n|-\d+|--oneline|--graph|--all|--decorate(?:=\w+)?|--max-count=\d+|--(?:author|since|until|after|before|grep)=[^\0]*|"
     r"--format=(?!.*%G)[^\0]*|--pretty(?:=(?!.*%G)[^\0]*)?|--reverse|--merges|--no-merges|--first-parent|--abbrev-commit|--date=\w+|"
     r"-s|-sn|-sne|-e|--show-toplevel|--abbrev-ref|--verify|--short|--git-dir|--is-inside-work-tree|--cached|--tags"

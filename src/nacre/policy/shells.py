@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Iterator
 
+from nacre.patterns import later
 from nacre.policy.rule import Hit
 from nacre.shell import Command, Script
 from nacre.shell.shells import SHELLS, is_interpreter, shell_options
 from nacre.shell.text import whole
 
-_STATEMENT = re.compile(r"(?:^|[\n;{])\s*$")
+_STATEMENT = later(r"(?:^|[\n;{])\s*$")
 """What stands before a statement, in most languages."""
-_RUN = re.compile(
+_RUN = later(
     r"\b(?:exec|eval|system|popen|execSync|shell_exec|passthru|Function|getoutput|check_output|check_call|run|call|Popen)"
     r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
 )
 """What stands before text that is run."""
-_PIPE = re.compile(r"\s*\|(?!\|)&?\s*")
+_PIPE = later(r"\s*\|(?!\|)&?\s*")
 
 
 def is_shell(program: str) -> bool:

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
+from nacre.patterns import later
 from nacre.policy.rule import WRITES
 from nacre.shell import Command
 from nacre.shell.arities import SUDO, sort_tar
@@ -18,7 +19,7 @@ from nacre.shell.options import taking
 from nacre.shell.state import absolute
 from nacre.shell.text import has_glob
 
-_TO_WRITE = re.compile(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \t]*(?=$|[|\n])")
+_TO_WRITE = later(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \t]*(?=$|[|\n])")
 
 
 class Deed(Enum):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from nacre.patterns import later
 from nacre.shell.syntax import Literal, Part
 
 MOST = 4096
@@ -16,11 +17,11 @@ _ENDS = 64
 _STEPS = 1_000_000
 """Pieces of text that may be put together for one word."""
 
-_RANGE = re.compile(
+_RANGE = later(
     r"(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,18}))?", re.ASCII
 )
-_MARKS = re.compile(r"(?<!\$)(\{)|([,}])")
-_ONE_OF = re.compile(r"@\(([^()|]*+(?:\|[^()|]*+)++)\)")
+_MARKS = later(r"(?<!\$)(\{)|([,}])")
+_ONE_OF = later(r"@\(([^()|]*+(?:\|[^()|]*+)++)\)")
 
 _Piece = str | Part
 _Text = list[_Piece]

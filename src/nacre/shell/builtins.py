@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from nacre.patterns import later
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
@@ -15,8 +16,8 @@ from nacre.shell.state import Alias, State
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 
 _READ = Shape("adinNptu")
-_COUNT = re.compile(r"[0-9]{1,9}")
-_NAME = re.compile(r"[A-Za-z_]\w*$", re.ASCII)
+_COUNT = later(r"[0-9]{1,9}")
+_NAME = later(r"[A-Za-z_]\w*$", re.ASCII)
 
 
 def _cd(runner: Runner, command: Command, state: State) -> str:

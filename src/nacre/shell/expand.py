@@ -10,6 +10,7 @@ from collections.abc import Callable
 from shlex import quote
 from typing import Protocol
 
+from nacre.patterns import later
 from nacre.shell.braces import MOST, TooMany, braced
 from nacre.shell.many import Value
 from nacre.shell.parameters import capital, effort, element, recased, replaced, sliced, trimmed, unkeyed
@@ -18,9 +19,9 @@ from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitutio
 from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
 
 _SPACES = " \t\n"
-_TILDE = re.compile(r"~([\w.+-]*)(?=/|$)")
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OFFSET = re.compile(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
+_TILDE = later(r"~([\w.+-]*)(?=/|$)")
+_NAME = later(r"[A-Za-z_]\w*", re.ASCII)
+_OFFSET = later(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )

@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
+from nacre.patterns import later
 from nacre.shell.escapes import ansi_c
 from nacre.shell.syntax import Arithmetic, Block, Parameter, Part, Substitution, Word
 from nacre.shell.words import Malformed, WordReader
 
-_PLAIN_IN_BODY = re.compile(r"[^\\`$]+")
-_PLAIN_IN_BRACES = re.compile(r"[^\\'\"`$}<>]+")
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_MORE = re.compile(r"\w*", re.ASCII)
-_NUMBER_OF_ARGUMENTS = re.compile(r"#[}:%#/^,@+=?-]")
-_INDIRECT = re.compile(r"!(?=[\w@*]|[#?]\})", re.ASCII)
-_PARAMETER = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
-_SIMPLE_PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
-_OPERATOR = re.compile(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
-_ANSI_C = re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
-_BACKQUOTED = re.compile(r"(?:[^`\\]|\\.)*+", re.DOTALL)
-_SKIPPED = re.compile(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*+"|`(?:[^`\\]|\\.)*+`)++""", re.DOTALL)
+_PLAIN_IN_BODY = later(r"[^\\`$]+")
+_PLAIN_IN_BRACES = later(r"[^\\'\"`$}<>]+")
+_NAME = later(r"[A-Za-z_]\w*", re.ASCII)
+_MORE = later(r"\w*", re.ASCII)
+_NUMBER_OF_ARGUMENTS = later(r"#[}:%#/^,@+=?-]")
+_INDIRECT = later(r"!(?=[\w@*]|[#?]\})", re.ASCII)
+_PARAMETER = later(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
+_SIMPLE_PARAMETER = later(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
+_OPERATOR = later(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
+_ANSI_C = later(r"(?:[^'\\]|\\.)*+", re.DOTALL)
+_BACKQUOTED = later(r"(?:[^`\\]|\\.)*+", re.DOTALL)
+_SKIPPED = later(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*+"|`(?:[^`\\]|\\.)*+`)++""", re.DOTALL)
 
 
 class ExpansionReader(WordReader):

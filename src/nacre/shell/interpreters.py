@@ -10,16 +10,17 @@ from bisect import bisect
 from collections.abc import Iterator
 from shlex import quote
 
+from nacre.patterns import later
 from nacre.shell.escapes import ansi_c
 from nacre.shell.text import DECODED, DOWNLOADED
 
 _STRING = r"""(?:[rbfuRBFU]{0,2}(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`))"""
-_SHELL_CALLS = re.compile(
+_SHELL_CALLS = later(
     r"(?:\b(?:os\.(?:system|popen)|subprocess\.\w+|commands\.getoutput|system|exec|popen|shell_exec|passthru|execSync|"
     r"spawnSync|exec[A-Z]\w*|os\.execute|IO\.popen|Open3\.\w+|check_output|check_call|run|call|Popen|getoutput|"
     r"getstatusoutput|do\s+shell\s+script|qx|sh)\s?\(?\s?)" + _STRING
 )
-_LIST_CALLS = re.compile(
+_LIST_CALLS = later(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
     r"execFile|system|exec)\s?\(?\s?(\[[^\]]{0,2000}\]|"
     + _STRING
@@ -29,47 +30,45 @@ _LIST_CALLS = re.compile(
     + _STRING
     + r")+)"
 )
-_BACKQUOTES = re.compile(
+_BACKQUOTES = later(
     r"`((?:[^`\\]|\\.)*)`|(?:%x|\bqx)\s?(?:\(([^()]{0,2000})\)|\{([^{}]{0,2000})\}|\[([^\[\]]{0,2000})\])|\bqx([/|!])(.{0,2000}?)\5"
 )
-_AWK = re.compile(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
-_TCL = re.compile(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
-_BRACED = re.compile(r"\{([^{}]*)\}")
-_TO_SHELL = re.compile(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
-_CALLED = re.compile(r"system\s?\(\s?(\w+)")
-_SET = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
-_ANY_STRING = re.compile(_STRING)
-_ARGUMENTS = re.compile(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
-_STARTS = re.compile(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
-_INPUT = re.compile(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
-_PRINTS = re.compile(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
-QUOTED = re.compile(
+_AWK = later(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_TCL = later(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
+_BRACED = later(r"\{([^{}]*)\}")
+_TO_SHELL = later(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
+_CALLED = later(r"system\s?\(\s?(\w+)")
+_SET = later(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_ANY_STRING = later(_STRING)
+_ARGUMENTS = later(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
+_STARTS = later(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
+_INPUT = later(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
+_PRINTS = later(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
+QUOTED = later(
     r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
 )
-_BLANKS = re.compile(r"\s{2,}")
-_RUNS_CODE = re.compile(r"\b(?:exec|eval)\s?\(\s?" + _STRING)
-_OPENS = re.compile(
+_BLANKS = later(r"\s{2,}")
+_RUNS_CODE = later(r"\b(?:exec|eval)\s?\(\s?" + _STRING)
+_OPENS = later(
     r"\b(?:open|writeFileSync|appendFileSync|file_put_contents|File\.write)\s?\(\s?"
     + _STRING
     + r"\s?,\s?(?:['\"][wa+]|(?!['\"]r)\S)"
 )
-_WRITES_PATH = re.compile(
-    r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])"
-)
-_REMOVES = re.compile(
+_WRITES_PATH = later(r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])")
+_REMOVES = later(
     r"(?:\b(?:os\.(?:remove|unlink|truncate)|unlinkSync|fs\.unlink|File\.(?:delete|unlink)|unlink)\s?\(?\s?(?:glob\s?\(?\s?)?"
     + _STRING
     + r")"
     r"|\bPath\s?\(\s?" + _STRING + r"\s?\)\.unlink\b"
 )
-_COPIES = re.compile(
+_COPIES = later(
     r"\b(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace)|copyFileSync|renameSync|FileUtils\.(?:cp|mv))\s?\(\s?"
     + _STRING
     + r"\s?,\s?"
     + _STRING
 )
-_PRINTS_TO = re.compile(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
-_EXECUTES = re.compile(
+_PRINTS_TO = later(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
+_EXECUTES = later(
     r"\b(?:exec|eval|os\.system|system|popen|check_output|subprocess\.\w+|child_process|execSync|shell_exec|passthru)\b"
 )
 _FETCH = (

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.shell.expansions import ExpansionReader
 from nacre.shell.syntax import Block, Literal, Node, Redirect, Word
 from nacre.shell.words import Malformed, Origin
 
-_BLANKS = re.compile(r"(?:[ \t]+|\\\n)*+(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
-_LINES = re.compile(r"(?:[ \t\n]+|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*+")
-_OPERATORS = re.compile(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
+_BLANKS = later(r"(?:[ \t]+|\\\n)*+(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
+_LINES = later(r"(?:[ \t\n]+|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*+")
+_OPERATORS = later(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
 _REDIRECTS = frozenset(("<", ">", ">>", ">|", "<>", "<<", "<<-", "<<<", "<&", ">&", "&>", "&>>"))
-DESCRIPTOR = re.compile(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)
+DESCRIPTOR = later(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)
 RESERVED_WORDS = (
     r"(?:if|then|elif|else|fi|do|done|case|esac|while|until|for|select|function|time|coproc|in|\{|\}|!|\[\[|\]\])"
 )
 AFTER_RESERVED = r"(?=[ \t\n;&|()<>]|\Z)"
-_RESERVED = re.compile(rf"{RESERVED_WORDS}{AFTER_RESERVED}|\(\(|\)|;;&|;;|;&|!(?=\()")
-_QUOTES = re.compile(r"""\\(.)|['"]""", re.DOTALL)
+_RESERVED = later(rf"{RESERVED_WORDS}{AFTER_RESERVED}|\(\(|\)|;;&|;;|;&|!(?=\()")
+_QUOTES = later(r"""\\(.)|['"]""", re.DOTALL)
 _LONGEST = len("function") + 1
 
 

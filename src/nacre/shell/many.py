@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
+from nacre.patterns import later
 from nacre.shell.followers import is_known
 from nacre.shell.text import LOST, plain, whole
 
@@ -21,7 +21,7 @@ WAYS = 64
 """Values of one variable from different ways through the script, besides the latest."""
 _SHORT = 100
 """Characters of what can be precious."""
-_TELLS = re.compile(
+_TELLS = later(
     r"""(?:\A|[\s=:,'"(@+])(?:[/~.*?\[!:+-]|\Z)|[;&|<>`$(){}\\*?\[]|/\.|\b(?:mkfs|newfs)|\A-?[01]\Z|\A0?777\Z"""
 )
 """Not found in plain relative names, in numbers and in sentences."""

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][\w%]*=", re.ASCII)
+from nacre.patterns import later
+
+_ASSIGNMENT = later(r"[A-Za-z_][\w%]*=", re.ASCII)
 _OFF = ("false", "no", "0", "none")
 
 

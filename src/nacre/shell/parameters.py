@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.shell.many import Value
 from nacre.shell.state import KEYED
 from nacre.shell.text import STAR, UNKNOWN, pattern, source, whole
 
-_INDEX = re.compile(r"-?[0-9]{1,18}")
+_INDEX = later(r"-?[0-9]{1,18}")
 _STEPS = 1_000_000
 
 

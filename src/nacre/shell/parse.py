@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 
+from nacre.patterns import later
 from nacre.shell.compound import CompoundReader
 from nacre.shell.syntax import Block, Item, Node, Pipeline, Redirect, Simple, Word
 from nacre.shell.words import Malformed, Origin, TooDeep
@@ -19,10 +20,8 @@ __all__ = ["TooDeep", "expansion", "parse"]
 
 _CLOSERS = frozenset("then elif else fi do done esac } ) ;; ;& ;;&".split())
 _BEFORE_COMMANDS = frozenset(["if", "then", "elif", "else", "while", "until", "do"])
-_TIME_OPTION = re.compile(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
-_PIECE = re.compile(
-    r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S
-)
+_TIME_OPTION = later(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
+_PIECE = later(r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S)
 
 
 def parse(text: str, origin: Origin | None = None) -> tuple[Block, bool]:

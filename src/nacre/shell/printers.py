@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 
+from nacre.patterns import later
 from nacre.shell.command import Command
 from nacre.shell.escapes import ansi_c
 from nacre.shell.options import Shape
@@ -15,10 +16,10 @@ from nacre.shell.text import DECODED, DOWNLOADED, SOME, STAR, UNKNOWN, plain, so
 
 _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
-_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
+_DIRECTIVE = later(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
-_TO = re.compile("(.)-(.)", re.DOTALL)
-_ZERO = re.compile(r"\\0([0-7]{1,3})")
+_TO = later("(.)-(.)", re.DOTALL)
+_ZERO = later(r"\\0([0-7]{1,3})")
 """How `echo -e` writes an octal number."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
 _SAME = frozenset(

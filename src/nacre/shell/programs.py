@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from shlex import quote
 
+from nacre.patterns import later
 from nacre.shell.arities import SHAPES, sort_tar
 from nacre.shell.command import Command
 from nacre.shell.options import taking
@@ -13,13 +14,13 @@ from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import SOME, UNKNOWN, whole
 
-_GIT_SETTING = re.compile(
+_GIT_SETTING = later(
     r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath)|sequence\.editor|diff\.external|credential\.helper|"
     r"pager\.\w+|gpg\.program|(?:diff|merge|filter)\.[^=]*\.(?:command|driver|textconv|clean|smudge|process)|"
     r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_RULE = re.compile(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
+_RULE = later(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
 _CONFIG = "/dev/git-config/"
 """Where what `git config` sets is remembered."""
 _GIT_COMMANDS = frozenset(
@@ -30,12 +31,12 @@ _TAR = (
     "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--to-command", "--rsh-command",
     "--rmt-command",
 )  # fmt: skip
-_ESCAPES = re.compile(r"(?:^|[\n;])[ \t\r]*+(?:\\!|\.shell|\.system)[ \t]*+([^\n]+)")
-_SED_WRITES = re.compile(r"(?:^|[;{}\n/0-9$])[ \t]*+[wW][ \t]++([^\n;}]+)")
-_SED_EXECUTES = re.compile(r"(?:^|[;{}\n]|(?<=[0-9$/]))[ \t]*+e(?:[ \t]++([^\n]+)|[ \t]*+(?=$|;|\}))", re.MULTILINE)
-_SED_SIMPLE = re.compile(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
-_SED_REPLACES = re.compile(r"s(?=([^\\\n]))")
-_SED_FLAGS = re.compile(r"[gpiIm0-9]*+e")
+_ESCAPES = later(r"(?:^|[\n;])[ \t\r]*+(?:\\!|\.shell|\.system)[ \t]*+([^\n]+)")
+_SED_WRITES = later(r"(?:^|[;{}\n/0-9$])[ \t]*+[wW][ \t]++([^\n;}]+)")
+_SED_EXECUTES = later(r"(?:^|[;{}\n]|(?<=[0-9$/]))[ \t]*+e(?:[ \t]++([^\n]+)|[ \t]*+(?=$|;|\}))", re.MULTILINE)
+_SED_SIMPLE = later(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
+_SED_REPLACES = later(r"s(?=([^\\\n]))")
+_SED_FLAGS = later(r"[gpiIm0-9]*+e")
 
 
 def _git(runner: Runner, command: Command, state: State) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from nacre.patterns import later
 from nacre.shell.command import Command
 from nacre.shell.options import Shape
 from nacre.shell.runner import Follows, Runner
@@ -20,7 +21,7 @@ _INTERPRETERS = {  # program: options whose value is code
     "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
 }  # fmt: skip
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
-_LOCAL_COMMAND = re.compile(
+_LOCAL_COMMAND = later(
     r"(?:-o)?(?:ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand)[= ](.+)", re.IGNORECASE | re.DOTALL
 )
 _TMUX_RUNS = frozenset(
@@ -30,7 +31,7 @@ _TMUX_RUNS = frozenset(
 _TMUX = Shape("cfLST")
 _TMUX_COMMAND = Shape("cefFnNstTxy")
 _SCREEN = Shape("cehpsSTt")
-_SCHEDULE = re.compile(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
+_SCHEDULE = later(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
 _SU = Shape(
     "cugGsTw",
     "command session-command user group supp-group shell whitelist-environment",
@@ -43,7 +44,7 @@ _SCRIPT = Shape(
     attached="t",
     operands=1,
 )
-_VERSION = re.compile(r"(?<=[a-z])\d[\d.]*$")
+_VERSION = later(r"(?<=[a-z])\d[\d.]*$")
 
 
 def _shell(runner: Runner, command: Command, state: State) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
+from nacre.patterns import later
 from nacre.shell.lines import AFTER_RESERVED, DESCRIPTOR, RESERVED_WORDS, LineReader
 from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
 from nacre.shell.words import Malformed
@@ -12,16 +13,16 @@ from nacre.shell.words import Malformed
 _PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
 """A word that stands for itself, and is no assignment."""
 _ENDED = r"(?=[ \t\n;|&)]|\Z)"
-_PLAIN_WORDS = re.compile(rf"(?:[ \t]*+{_PLAIN}{_ENDED})++")
-_FIXED_WORD = re.compile(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
+_PLAIN_WORDS = later(rf"(?:[ \t]*+{_PLAIN}{_ENDED})++")
+_FIXED_WORD = later(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
 """Plain, or the whole of it quoted."""
-_FIXED_COMMAND = re.compile(
+_FIXED_COMMAND = later(
     rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})++)"""
     r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
 )
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
-_EQUALS = re.compile(r"\+?(?:\\\n)*=")
-FUNCTION_PARENTHESES = re.compile(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
+_ASSIGNED = later(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
+_EQUALS = later(r"\+?(?:\\\n)*=")
+FUNCTION_PARENTHESES = later(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
 
 
 class SimpleReader(LineReader):

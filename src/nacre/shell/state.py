@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from functools import lru_cache
 
+from nacre.patterns import later
 from nacre.shell.many import Value, either
 from nacre.shell.syntax import Function
 from nacre.shell.text import SOME, STAR, UNKNOWN
@@ -16,7 +16,7 @@ _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
 """Variables that have a value of the shell's own until they are set."""
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
-_UNTIDY = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
+_UNTIDY = later(r"(?:^|/)\.{0,2}(?:/|$)")
 """Absolute, or with `.`, `..`, `//` or a `/` at its end."""
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from nacre.patterns import later
+
 UNKNOWN = "\ufdd0"
 """Any text, perhaps none: `$X`."""
 SOME = "\ufdd1"
@@ -27,16 +29,16 @@ STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
 LOST = "\ufdd9"
 """A text that was known, and too long to be kept."""
 
-_HOLES = re.compile(f"[{UNKNOWN}-{SELF}{LOST}]")
-_EMPTY = re.compile(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
-_RUN = re.compile(f"[{STAR}{QUESTION}]+")
-_GLOBS = re.compile(f"[{STAR}-{BRACKET}]")
+_HOLES = later(f"[{UNKNOWN}-{SELF}{LOST}]")
+_EMPTY = later(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
+_RUN = later(f"[{STAR}{QUESTION}]+")
+_GLOBS = later(f"[{STAR}-{BRACKET}]")
 _MOST_HOLES = 64
-_MARKS = re.compile("[\ufdd0-\ufdef]")
-_SET = re.compile(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
+_MARKS = later("[\ufdd0-\ufdef]")
+_SET = later(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
 """What follows the bracket that opens a set of characters; the first character of it may be `]`."""
-_FOREIGN = re.compile("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
-_EXTENDED = re.compile(r"[!*+?]\([^()]*\)")
+_FOREIGN = later("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
+_EXTENDED = later(r"[!*+?]\([^()]*\)")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
 _TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
 _TO_PAPER = str.maketrans(

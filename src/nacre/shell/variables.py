@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.shell.expand import Expander
 from nacre.shell.many import Value
 from nacre.shell.state import KEYED
 from nacre.shell.syntax import Assignment, Literal, Word
 from nacre.shell.text import UNKNOWN
 
-_KEY = re.compile(r"\[(.*?)\]\+?=(.*)", re.DOTALL)
+_KEY = later(r"\[(.*?)\]\+?=(.*)", re.DOTALL)
 
 
 def assigned_value(assignment: Assignment, expander: Expander) -> Value:

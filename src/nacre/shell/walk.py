@@ -7,8 +7,7 @@ itself writes is followed too; each command knows the one that runs it.
 
 from __future__ import annotations
 
-import re
-
+from nacre.patterns import later
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
@@ -39,7 +38,7 @@ DEEPEST_CALL = 32
 AGAIN = 2
 NODE = 200
 """What it counts as, in characters, to follow a compound command, besides those in it."""
-_ONE_GROUP = re.compile(r"(\^?)([\w :/=@,-]*)\(\.([*+])\)([\w :/=@,-]*)(\$?)")
+_ONE_GROUP = later(r"(\^?)([\w :/=@,-]*)\(\.([*+])\)([\w :/=@,-]*)(\$?)")
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 

@@ -9,6 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import Protocol
 
+from nacre.patterns import later
 from nacre.shell.syntax import Literal, Parameter, Part, Word
 
 DEEPEST = 40
@@ -17,18 +18,18 @@ DEEPEST = 40
 _LONGEST = 1000
 """Characters of a word that need not be counted when it is expanded."""
 
-_PLAIN = re.compile(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
+_PLAIN = later(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
 """The whole of a word that stands for itself."""
-_PIECE = re.compile(
+_PIECE = later(
     r"""([^ \t\n\\'"`$;&|<>(){~*?\[]+)|([^ \t\n\\'"`$;&|<>()]+)"""  # plain; with braces, tildes, globs
     r"""|'([^']*)'|"([^"\\`$]*)"|\\([^\n])"""  # quoted
     r"""|\$([A-Za-z_][A-Za-z0-9_]*+)(?!\\\n)|"\$([A-Za-z_][A-Za-z0-9_]*+)\""""
 )
 """Of a word, what can be taken at once: of most words everything."""
 _WITH_GLOBS, _UNQUOTED_PARAMETER, _QUOTED_PARAMETER = 2, 6, 7
-_PLAIN_IN_DOUBLE = re.compile(r'[^"\\`$]+')
-_PLAIN_IN_SUBSCRIPT = re.compile(r"[^\\'\"`$\[\]}]+")
-_PLAIN_IN_REGEX = re.compile(r"[^ \t\n\\'\"`$();&<>]+")
+_PLAIN_IN_DOUBLE = later(r'[^"\\`$]+')
+_PLAIN_IN_SUBSCRIPT = later(r"[^\\'\"`$\[\]}]+")
+_PLAIN_IN_REGEX = later(r"[^ \t\n\\'\"`$();&<>]+")
 
 
 class Malformed(Exception):

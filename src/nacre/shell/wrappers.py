@@ -6,6 +6,7 @@ import re
 import shlex
 from itertools import pairwise
 
+from nacre.patterns import later
 from nacre.shell.arities import SUDO
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
@@ -128,11 +129,11 @@ _DAEMON = Shape(
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
 _WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
-_CHOOSES = re.compile(
+_CHOOSES = later(
     r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
     r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
 )
-_LITERAL = re.compile(r"[\w.@+ -]+", re.ASCII)
+_LITERAL = later(r"[\w.@+ -]+", re.ASCII)
 _ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
 _CALLS = ("-c", "--call", "--command", "--run")
 _NODE = Shape("pcwFC", "package call workspace prefix dir filter registry cache userconfig")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from nacre.frozen import frozen
+from nacre.patterns import later
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 
 _NUMBERS = {"1": "HUP", "9": "KILL", "10": "USR1", "12": "USR2", "15": "TERM", "17": "CHLD", "18": "CONT", "23": "URG"}
-_NAMES = re.compile(
+_NAMES = later(
     "HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|"
     "VTALRM|PROF|WINCH|IO|SYS|PWR"
 )

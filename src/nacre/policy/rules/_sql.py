@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
-_SKIPPED = re.compile(
+from nacre.patterns import later
+
+_SKIPPED = later(
     r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; what is in /*! … */ MySQL runs
     r"|^[ \t]*[\\.][^\n]*"  # the client's own commands
     r"|'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.|\"\")*+\"?|`[^`]*`?",
     re.DOTALL | re.MULTILINE,
 )
-_DROPS = re.compile(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
-_MONGO = re.compile(r"dropDatabase\s*\(")
+_DROPS = later(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
+_MONGO = later(r"dropDatabase\s*\(")
 
 
 def destroys(sql: str) -> tuple[str, str] | None:

@@ -7,14 +7,13 @@ Misses   a mode that only running it would tell; access lists (`setfacl`).
 
 from __future__ import annotations
 
-import re
-
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.shell.command import Command
 from nacre.shell.text import STAR
 from nacre.verdict import Decision
 
-_OPENS = re.compile(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
+_OPENS = later(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
 """A part of a mode that lets others write."""
 
 

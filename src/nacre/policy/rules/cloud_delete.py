@@ -7,15 +7,14 @@ Misses   most services; prefixes below a bucket; consoles and APIs.
 
 from __future__ import annotations
 
-import re
-
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import Given, said, sort, tool
 from nacre.shell.command import Command
 from nacre.shell.text import source
 from nacre.verdict import Decision
 
-_BUCKET = re.compile(r"(?:s3|gs)://[^/]+(?:/\**)?")
+_BUCKET = later(r"(?:s3|gs)://[^/]+(?:/\**)?")
 _DEEDS = {
     "aws": (
         "rds delete-db-cluster",

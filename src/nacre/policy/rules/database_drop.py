@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
 from nacre.policy.rules._sql import destroys, destroys_in_mongo
@@ -28,7 +29,7 @@ _CLIENTS = {  # the letters that take a value, the long options that do, the opt
 _CLIENTS |= {"mariadb": _CLIENTS["mysql"], "mysqlsh": _CLIENTS["mysql"]}
 _REDIS = ("redis-cli", "valkey-cli", "keydb-cli")
 _MONGO = ("mongosh", "mongo")
-_THROWAWAY = re.compile(r"(?:^|_)(?:test|testing|tmp|temp|dev|ci)(?:_|$)", re.IGNORECASE)
+_THROWAWAY = later(r"(?:^|_)(?:test|testing|tmp|temp|dev|ci)(?:_|$)", re.IGNORECASE)
 """Databases that are made to be dropped."""
 _ADMIN = ("dropdb", "mysqladmin", "mariadb-admin")
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, tool
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-_RAILS = re.compile(r"db:(?:drop|reset|purge|truncate_all|migrate:reset)(?::\w+)*")
+_RAILS = later(r"db:(?:drop|reset|purge|truncate_all|migrate:reset)(?::\w+)*")
 _DEEDS = {
     "rails": _RAILS,
     "rake": _RAILS,

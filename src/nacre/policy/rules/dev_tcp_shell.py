@@ -7,9 +7,9 @@ Misses   a connection opened in one call and used in the next.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from nacre.patterns import later
 from nacre.policy.rule import DEVICES, Around, Hit, Rule
 from nacre.policy.shells import is_shell, pipes, takes_orders
 from nacre.shell import Command, Opened, Script
@@ -17,7 +17,7 @@ from nacre.shell.shells import shell_options
 from nacre.shell.text import least
 from nacre.verdict import Decision
 
-_ADDRESS = re.compile(r"/dev/(?:tcp|udp)/")
+_ADDRESS = later(r"/dev/(?:tcp|udp)/")
 
 
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
@@ -44,7 +45,7 @@ _ACTS = {
     "bcachefs": ("format",),
 }
 """Programs with subcommands."""
-_PARTED = re.compile(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
+_PARTED = later(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
 _VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c")
 
 

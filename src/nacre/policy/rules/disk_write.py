@@ -7,9 +7,9 @@ Misses   a program of one's own that opens the device; a device whose name only 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from nacre.patterns import later
 from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.policy.writes import WRITERS, Deed, changes, touched
@@ -18,7 +18,7 @@ from nacre.shell.state import absolute
 from nacre.shell.text import UNKNOWN
 from nacre.verdict import Decision
 
-_DISK = re.compile(
+_DISK = later(
     r"/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|md|dm-|loop|nbd|zd|mtdblock|pmem|dasd)(?!$)|"
     r"(?:mtd|fd|n?st|sr|z?ram|bcache|drbd|rbd|a?da|vtbd)\d|k?mem$|port$|"
     r"(?!(?:fd|shm|pts|tcp|udp|mqueue|hugepages|net|input|snd|bus|dri|char|usb|serial|vfio|cpu|mapper/control)/)[^/]+/.)"

@@ -7,19 +7,18 @@ Misses   a script that starts its own file (`$0 & $0`); loops in other languages
 
 from __future__ import annotations
 
-import re
-
+from nacre.patterns import later
 from nacre.policy.rule import BOMBS, CODE, Around, Hit, Rule
 from nacre.shell import Command, Script
 from nacre.verdict import Decision
 
-_FORKS = re.compile(
+_FORKS = later(
     r"\bfork ?(?:\( ?\))? ?(?:while|until)\b|"
     r"\bwhile ?\(? ?(?:True|true|1|fork(?:\(\))?)? ?\)? ?(?::|\{|do\b) ?"
     r"(?:os\.|__import__\(.os.\)\.|Process\.|pcntl_)?fork\b|"
     r"\bloop ?(?:\{|do\b) ?(?:Process\.)?fork\b|\bfor ?\( ?; ?; ?\) ?\{? ?fork\b"
 )
-_TIGHT = re.compile(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
+_TIGHT = later(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 """Without the blanks that bash wants; other shells run it."""
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._git import git_call
 from nacre.policy.rules._options import said
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-_CONFIGURED = re.compile(r"remote\..+\.(?:push=\+.*|mirror=(?:true|yes|on|1|))", re.DOTALL)
+_CONFIGURED = later(r"remote\..+\.(?:push=\+.*|mirror=(?:true|yes|on|1|))", re.DOTALL)
 
 
 def finds(command: Command, _: Around) -> Hit | None:

@@ -7,19 +7,19 @@ Misses   letters that look like others (Cyrillic ones among Latin).
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from nacre.patterns import later
 from nacre.policy.rule import ODD, Around, Hit, Rule
 from nacre.shell import Script
 from nacre.verdict import Decision
 
-_HIDDEN = re.compile(
+_HIDDEN = later(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
     "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0001-\U000e007f]"
 )
 _JOINERS = "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200c\u200d"
-_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
+_FLAG = later("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
 """The flags of England, Scotland, Wales."""
 
 

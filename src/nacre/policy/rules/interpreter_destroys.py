@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import CODE, Around, Hit, Rule
 from nacre.shell import Command
@@ -22,7 +23,7 @@ _TREE = (
     r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
     r"rimraf(?:\.sync)?|Deno\.remove(?:Sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
 )
-_CALLS = re.compile(_TREE)
+_CALLS = later(_TREE)
 _GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s?[(\[]?\s?"
 _PATHS = (
     re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s?|os\.path\.expanduser\(\s?)*{_STRING}"),
@@ -30,14 +31,14 @@ _PATHS = (
     re.compile(rf"\bfor\s(\w+)\sin\s{_GLOB}{_STRING}.{{0,400}}?\b{_TREE}\1\b", re.DOTALL),
     re.compile(rf"\b{_GLOB}{_STRING}\s?\)?\s?\.(?:each|forEach)\b.{{0,400}}?\b{_TREE}", re.DOTALL),
 )
-_HERE = re.compile(
+_HERE = later(
     rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)"
 )
-_HOME = re.compile(
+_HOME = later(
     rf"\b{_TREE}(?:(?:pathlib\.)?Path\.home\(\)|(?:require\(.os.\)|os)\.homedir\(\)|process\.env\.HOME|Dir\.home|"
     rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s?[,)]"
 )
-_BLANKS = re.compile(r"\s{2,}")
+_BLANKS = later(r"\s{2,}")
 
 
 def finds(command: Command, around: Around) -> Hit | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, tool
 from nacre.policy.rules._signals import HARMLESS, ByName, by_name, kill_call
@@ -17,7 +18,7 @@ from nacre.shell.text import plain
 from nacre.verdict import Decision
 
 _INIT_LIVES = HARMLESS | {"HUP", "USR1", "USR2"}
-_ALL = re.compile(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
+_ALL = later(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
 """Regular expressions that every name matches."""
 
 

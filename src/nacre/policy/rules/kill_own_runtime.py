@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said
 from nacre.policy.rules._signals import by_name
@@ -16,10 +17,10 @@ from nacre.shell.command import Command
 from nacre.shell.text import source
 from nacre.verdict import Decision
 
-_RUNTIMES = re.compile(
+_RUNTIMES = later(
     r"python(?:[23](?:\.[0-9]+)?)?|node(?:js)?|bun|deno|bash|sh|dash|zsh|fish|tmux|nacre|claude|codex|gemini|opencode"
 )
-_BEFORE = re.compile(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
+_BEFORE = later(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
 _AFTER = ".*+?$) "
 """What a pattern may have around the name and still match all that go by it."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
 from nacre.shell.command import Command
@@ -22,7 +23,7 @@ _LONG = (
 
 
 _NAMESPACES = ("ns", "namespace", "namespaces", "project", "projects")
-_THROWAWAY = re.compile(r"(?:^|-)(?:pr|preview|review|test|tmp|temp|dev|ci|demo|sandbox)(?:-|\d|$)", re.IGNORECASE)
+_THROWAWAY = later(r"(?:^|-)(?:pr|preview|review|test|tmp|temp|dev|ci|demo|sandbox)(?:-|\d|$)", re.IGNORECASE)
 """Namespaces that are made to be deleted."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.policy.shells import is_shell, pipes, takes_orders
 from nacre.shell import Command, Script
@@ -16,8 +17,8 @@ from nacre.shell.text import DOWNLOADED, whole
 from nacre.verdict import Decision
 
 _NETCATS = ("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd")
-_NETWORK = re.compile(r"(?:tcp|udp|openssl|ssl|sctp|socks|proxy)\w*(?:-\w+)*:", re.IGNORECASE)
-_EXECUTES = re.compile(r"(?:exec|system|shell):['\"]?([^\s,'\"]+)", re.IGNORECASE)
+_NETWORK = later(r"(?:tcp|udp|openssl|ssl|sctp|socks|proxy)\w*(?:-\w+)*:", re.IGNORECASE)
+_EXECUTES = later(r"(?:exec|system|shell):['\"]?([^\s,'\"]+)", re.IGNORECASE)
 
 
 def finds(command: Command, around: Around) -> Hit | None:

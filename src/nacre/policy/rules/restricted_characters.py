@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 
+from nacre.patterns import later
 from nacre.policy.rule import SCRIPT, Around, Hit, Rule
 from nacre.shell.command import Script
 from nacre.verdict import Decision
 
-_ALLOWED = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
-_FORBIDDEN = re.compile(r"[;&`${}]")
+_ALLOWED = later(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
+_FORBIDDEN = later(r"[;&`${}]")
 
 
 def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:

@@ -7,8 +7,7 @@ Misses   D-Bus calls; a kernel crash by other means than `/proc/sysrq-trigger`.
 
 from __future__ import annotations
 
-import re
-
+from nacre.patterns import later
 from nacre.policy.rule import WRITES, Around, Hit, Rule
 from nacre.policy.rules._options import said, sort, tool
 from nacre.shell.command import Command
@@ -17,10 +16,10 @@ from nacre.verdict import Decision
 
 _NOW = ("reboot", "halt", "poweroff")
 _VERBS = (*_NOW, "kexec", "soft-reboot", "emergency", "rescue", "suspend", "hibernate", "hybrid-sleep")
-_TARGETS = re.compile(r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown)\.target|runlevel[016]\.target")
-_SYSTEM = re.compile(r"(?:/usr)?/s?bin/[^/]*|[^/]*")
+_TARGETS = later(r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown)\.target|runlevel[016]\.target")
+_SYSTEM = later(r"(?:/usr)?/s?bin/[^/]*|[^/]*")
 _SYSRQ = "/proc/sysrq-trigger"
-_SYSRQ_HARMLESS = re.compile(r"[0-9hlmpqstw\s]*")
+_SYSRQ_HARMLESS = later(r"[0-9hlmpqstw\s]*")
 _VALUED = "host= machine= type= property= lines= output= root= job-mode= state= signal= when= dry-run"
 
 

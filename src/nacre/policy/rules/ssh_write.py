@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nacre.patterns import later
 from nacre.policy.paths import brief
 from nacre.policy.rule import Around, Hit, Rule, hit_at
 from nacre.policy.writes import WRITERS, Deed, changes, touched
@@ -18,8 +19,8 @@ from nacre.shell.state import absolute
 from nacre.shell.text import UNKNOWN
 from nacre.verdict import Decision
 
-_SSH = re.compile(r"(.*)/\.ssh(?:/(?!known_hosts)(.*)|$)", re.DOTALL)
-_HOME = re.compile(r"/root|/(?:home|Users)/[^/]+")
+_SSH = later(r"(.*)/\.ssh(?:/(?!known_hosts)(.*)|$)", re.DOTALL)
+_HOME = later(r"/root|/(?:home|Users)/[^/]+")
 
 
 def finds(command: Command, around: Around) -> Hit | None:
