@@ -53,7 +53,9 @@ _RUNNERS = re.compile(
 )
 """Who starts programs, and says of one that is not executable what it says of a file that may not be written."""
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b|\s(?:-C|--directory)")
-_QUOTED = re.compile(r"'([^'\n]{1,500})'|\"([^\"\n]{1,500})\"|\u2018([^\u2018\u2019\n]{1,500})\u2019|`([^`'\n]{1,500})[`']")
+_QUOTED = re.compile(
+    r"'([^'\n]{1,500})'|\"([^\"\n]{1,500})\"|\u2018([^\u2018\u2019\n]{1,500})\u2019|`([^`'\n]{1,500})[`']"
+)
 _ABSOLUTE = re.compile(r"(?:^|[\s:=(])(/[^\s:'\",;)]+)")
 _KILL = re.compile(r"kill: \((\d{1,20})\)")
 _LINES = 200
@@ -126,6 +128,8 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
 def _said(denial: Denial, wanted: Wanted, conversation: str, *, scratch: bool) -> str:
     rule = denial.rule if denial.rule.count(",") < _PORTS else denial.rule.partition(":")[0]
     instead = _INSTEAD.get(denial.rule, _NEEDS)
+    if denial.rule == "metadata" and not (scratch and wanted.workspace is None):
+        instead = _NEEDS
     if denial.rule == "writes":
         instead = ("write below $TMPDIR, or " if scratch else "") + "say where you need to write."
     return (
@@ -146,7 +150,7 @@ def _in_line(line: str, scene: Scene) -> Iterator[Denial]:
         named = [(word, path) for word in _words(line) if (path := _path(word.text, scene.plan.cwd)) is not None]
         if _PERM.search(line) or (_METADATA.search(line) and _CLOSED.search(line)):
             yield from _about_metadata(line, [path for _, path in named], scene)
-        else:
+        if not _PERM.search(line):
             for word, path in named:
                 yield from _about(word, path, line, scene)
     network = scene.wanted.network

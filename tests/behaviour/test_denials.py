@@ -11,10 +11,15 @@ import pytest
 
 from nacre import Bash, Result, Session, ToolContext
 from nacre.denials import denials
+from nacre.frozen import replace
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Captured, Exited
-from nacre.types import Plan, Request
+from nacre.sandbox.describe import describe
+from nacre.sandbox.kernel import Kernel
+from nacre.sandbox.plan import Wanted, enforceable
+from nacre.sandbox.workspace import Workspace
+from nacre.types import Limits, Plan, Request
 from tests.support.unchecked import UNCHECKED
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008")]
@@ -103,6 +108,18 @@ async def test_in_a_workspace_what_is_outside_is_named(tmp_path: Path) -> None:
     result = await Bash().run("echo x > here && echo x > ../there", ctx)
     assert result.remarks == (
         f"Blocked by access='workspace' (writes): writing '{tmp_path}/there', which is outside the workspace. {WRITE}",
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have them mounted read-only")
+@pytest.mark.parametrize("command", ["echo x > .claude/x", "chmod 700 .claude/x", "rm .claude/x"])
+async def test_in_a_workspace_what_is_protected_is_named(command: str, tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "x").write_text("")
+    result = await UNCHECKED.run(command, ToolContext(access="workspace", working_dir=tmp_path))
+    path = tmp_path / ".claude" / "x"
+    assert result.remarks == (
+        f"Blocked by access='workspace' (writes): changing '{path}', which is protected. {WRITE}",
     )
 
 
@@ -220,6 +237,44 @@ def test_the_constraints_are_described_for_a_model(tmp_path: Path) -> None:
     assert f"only below {tmp_path}" in workspace
     assert "only TCP to port 443" in workspace
     assert all(len(each) < 900 for each in (restricted, strict, workspace))
+
+
+FULL = Kernel(machine="x86_64", landlock=6, seccomp=True, mounts=True, networks=True)
+USER = replace(FULL, mounts=False, networks=False)
+OLD = Kernel(machine="x86_64", landlock=1)
+
+
+def described(wanted: Wanted, kernel: Kernel) -> str:
+    return describe(wanted, enforceable(wanted, kernel, Limits()).enforced, scratch=True)
+
+
+def test_only_what_is_enforced_is_described(tmp_path: Path) -> None:
+    kept = Workspace(roots=(str(tmp_path),), protected=(str(tmp_path / ".claude"),))
+    wanted = Wanted(access="workspace", workspace=kept, hidden=(str(tmp_path / "x"),), partial=True)
+    orders = "git's hooks and configuration, .claude and what else steers an agent"
+    as_root, as_user = described(wanted, FULL), described(wanted, USER)
+    assert f"{orders} can only be read." in as_root
+    assert "put back" not in as_root
+    assert "files outside cannot be changed" in as_root
+    assert "These cannot be read" in as_root
+    assert as_user.endswith(f"Say what you need instead. {orders} are put back if changed.")
+    assert "only be read" not in as_user
+    assert "files outside" not in as_user
+    assert "These cannot be read" not in as_user  # inside what may be written, only a mount can hide
+    made_later = replace(kept, missing=(str(tmp_path / ".mcp.json"),))
+    assert f"{orders} are put back if changed." in described(replace(wanted, workspace=made_later), FULL)
+
+
+def test_an_old_kernel_promises_little(tmp_path: Path) -> None:
+    wanted = Wanted(access="restricted", partial=True)
+    assert described(wanted, OLD) == (
+        "Processes outside cannot be traced. The kernel enforces this. When something is denied, do not retry and do "
+        "not look for a way round: there is none. Say what you need instead."
+    )
+    assert "Commands have no TCP." in described(wanted, replace(OLD, landlock=4))
+    loopback = Wanted(access="workspace", network="loopback", partial=True, workspace=Workspace(roots=(str(tmp_path),)))
+    assert "Commands have no network." in described(loopback, USER)
+    assert "Commands have a loopback of their own" in described(loopback, FULL)
 
 
 async def test_a_session_can_be_confined(tmp_path: Path) -> None:
