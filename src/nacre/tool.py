@@ -55,7 +55,7 @@ class Bash:
             return ""
         from nacre.sandbox.describe import describe
 
-        return describe(confined.wanted, scratch=has_scratch(ctx))
+        return describe(confined.wanted, confined.enforced, scratch=has_scratch(ctx))
 
     @property
     def access_modes(self) -> tuple[Access, ...]:

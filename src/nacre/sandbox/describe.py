@@ -1,36 +1,64 @@
-"""What a confined command may do, in words for the model that writes it. Pure."""
+"""What a confined command may do, in words for the model that writes it: what is enforced, and nothing else. Pure."""
 
 from __future__ import annotations
 
-from nacre.sandbox.plan import Wanted
-from nacre.types import Network
+from collections.abc import Collection
+
+from nacre.sandbox.plan import Wanted, network_rules
 
 _POINTLESS = (
     "The kernel enforces this. When something is denied, do not retry and do not look for a way round: there is none. "
     "Say what you need instead."
 )
+_ORDERS = "git's hooks and configuration, .claude and what else steers an agent"
 
 
-def describe(wanted: Wanted, *, scratch: bool) -> str:
-    """A paragraph for the description of the tool."""
-    tmp = "a private $TMPDIR, which is empty at the start of each command and removed at its end"
-    if wanted.workspace is None:
-        where = f"Commands can read, and write nothing but {tmp}" if scratch else "Commands can read and write nothing"
-        parts = [f"{where}. They have no network and cannot change permissions, owners or times of files."]
-    else:
-        roots = ", ".join(wanted.workspace.roots)
-        parts = [f"Commands can write only below {roots} and in {tmp}. {_network(wanted.network)}"]
-        if not wanted.unix_sockets:
-            parts.append("Unix sockets (docker, databases) are closed.")
-        parts.append("git's hooks and configuration, .claude and what else steers an agent can only be read.")
-    if wanted.hidden:
+def describe(wanted: Wanted, enforced: Collection[str], *, scratch: bool) -> str:
+    """A paragraph for the description of the tool. `enforced` as in a result."""
+    workspace = wanted.workspace
+    parts = [_writes(wanted, scratch=scratch)] if "writes" in enforced else []
+    parts += _network(wanted, enforced)
+    if "unix-sockets" in enforced and workspace is not None:
+        parts.append("Unix sockets (docker, databases) are closed.")
+    if "metadata" in enforced:
+        parts.append(_metadata(wanted, scratch=scratch))
+    if "protected" in enforced:
+        parts.append(f"{_ORDERS} can only be read.")
+    if "hidden" in enforced:
         parts.append(f"These cannot be read: {', '.join(wanted.hidden)}.")
-    return " ".join([*parts, "Processes outside cannot be signalled or traced.", _POINTLESS])
+    deeds = [deed for rule, deed in (("signals", "signalled"), ("tracing", "traced")) if rule in enforced]
+    if deeds:
+        parts.append(f"Processes outside cannot be {' or '.join(deeds)}.")
+    parts.append(_POINTLESS)
+    if workspace is not None and "protected" not in enforced:  # not by the kernel
+        parts.append(f"{_ORDERS} are put back if changed.")
+    return " ".join(parts)
 
 
-def _network(network: Network) -> str:
-    if isinstance(network, tuple):
-        return f"Of the network, only TCP to port {' or '.join(map(str, network))} can be reached."
-    if network == "loopback":
-        return "They have a loopback of their own and no other network."
-    return "The network can be used." if network else "They have no network."
+def _writes(wanted: Wanted, *, scratch: bool) -> str:
+    tmp = "a private $TMPDIR, which is empty at the start of each command and removed at its end"
+    if wanted.workspace is not None:
+        return f"Commands can write only below {', '.join(wanted.workspace.roots)} and in {tmp}."
+    return f"Commands can read, and write nothing but {tmp}." if scratch else "Commands can read and write nothing."
+
+
+def _metadata(wanted: Wanted, *, scratch: bool) -> str:
+    if wanted.workspace is not None:
+        return "Permissions, owners and times of files outside cannot be changed."
+    also = ", in $TMPDIR neither: touch, chmod, cp -p and plain tar x fail there" if scratch else ""
+    return f"Permissions, owners and times of files cannot be changed{also}."
+
+
+def _network(wanted: Wanted, enforced: Collection[str]) -> list[str]:
+    network = wanted.network
+    if network is True:
+        return ["The network can be used."]
+    rule = next((rule for rule in network_rules(network) if rule in enforced), "")
+    if rule == "network":
+        return ["Commands have no network."]
+    if rule == "tcp":
+        return ["Commands have no TCP."]
+    if rule == "network-loopback":
+        return ["Commands have a loopback of their own and no other network."]
+    ports = network if isinstance(network, tuple) else ()
+    return [f"Of the network, only TCP to port {' or '.join(map(str, ports))} can be reached."] if rule else []
