@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import importlib.util
 import json
 import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -21,7 +24,7 @@ import pytest
 
 from nacre import Bash, InvalidRequest, Limits, Request, Result, ToolContext
 from nacre.errors import AccessUnavailable
-from nacre.result import Exited
+from nacre.result import Chunk, Exited
 from nacre.sandbox.kernel import probe
 from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import until
@@ -395,6 +398,50 @@ async def test_the_repository_cannot_be_moved_from_under_its_protection(place: P
         assert (through, result.remarks) == ([], ())
     else:
         assert [remark for remark in result.remarks if remark.startswith(f"{repo}/.git/hooks is protected")]
+
+
+async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(place: Path) -> None:
+    """It is told to end, and has its grace for that: only then is anything put back."""
+    trap = "trap 'sleep .3; mkdir -p .claude; echo x > .claude/settings.json; touch done; exit' TERM"
+    stream = Bash().stream(f"{trap}; echo ready; sleep 60 & wait", ToolContext(access="workspace", working_dir=place))
+    async with contextlib.aclosing(stream):
+        async for event in stream:
+            if isinstance(event, Chunk):
+                break
+    assert os.listdir(place) == ["done"]
+
+
+async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
+    trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
+    task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
+    await until((place / "ready").exists, "the trap")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(os.listdir(place)) == ["done", "ready"]
+
+
+async def test_the_event_loop_goes_on_while_much_is_put_back(place: Path) -> None:
+    task = asyncio.create_task(run("mkdir .claude && cd .claude && seq 20000 | xargs touch", place))
+    longest, last = 0.0, asyncio.get_running_loop().time()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        now = asyncio.get_running_loop().time()
+        longest, last = max(longest, now - last), now
+    assert (await task).ok
+    assert os.listdir(place) == []
+    assert longest < 5, "a bound that only standing still can break"
+
+
+async def test_a_repository_turned_into_a_pointer_to_itself_runs_nothing(place: Path) -> None:
+    repo = repository(place / "repo")
+    evil = f"touch {place}/PWNED;false"
+    command = f"mv .git .x && echo 'gitdir: ./.x' > .git && git config -f .x/config core.fsmonitor {shlex.quote(evil)}"
+    through, _ = await attempts({"pointer": command}, repo)
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, "status")
+    assert not (place / "PWNED").exists()
+    assert (repo / ".git").is_dir() == (through == []) == HERE.mounts
 
 
 async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_replaced(place: Path) -> None:
