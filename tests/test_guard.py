@@ -102,7 +102,7 @@ def test_whatever_is_done_to_a_directory_is_undone_and_said(
 ) -> None:
     furnish(place)
     before = state(place)
-    guard = Guard([f"{place}/hooks"])
+    guard = Guard([f"{place}/hooks"], [str(place)])
     do(place)
     assert state(place) != before
     assert guard.restore() == [f"{place}/hooks is protected: it was {deed}, and has been put back."]
@@ -111,14 +111,14 @@ def test_whatever_is_done_to_a_directory_is_undone_and_said(
 
 def test_what_is_as_it_was_is_not_mentioned(place: Path) -> None:
     furnish(place)
-    guard = Guard([f"{place}/hooks", f"{place}/none"])
+    guard = Guard([f"{place}/hooks", f"{place}/none"], [str(place)])
     (place / "beside").write_text("fine")
     assert guard.restore() == []
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "link", "fifo"])
 def test_what_was_not_there_is_removed(place: Path, kind: str) -> None:
-    guard = Guard([f"{place}/.claude"])
+    guard = Guard([f"{place}/.claude"], [str(place)])
     made = place / ".claude"
     if kind == "file":
         made.write_text("orders")
@@ -139,7 +139,7 @@ def test_what_was_not_there_is_removed(place: Path, kind: str) -> None:
 def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o640)
-    guard = Guard([f"{place}/config"])
+    guard = Guard([f"{place}/config"], [str(place)])
     (place / "config").unlink()
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o666)
@@ -153,7 +153,7 @@ def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
     victim = place.parent / "victim"
     victim.mkdir()
     (victim / "run").write_text("precious")
-    guard = Guard([f"{place}/hooks"])
+    guard = Guard([f"{place}/hooks"], [str(place)])
     shutil.rmtree(place / "hooks")
     (place / "hooks").symlink_to(victim)
     assert len(guard.restore()) == 1
@@ -163,7 +163,7 @@ def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
 
 def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None:
     """`.git` as a link to a directory with hooks is as good as hooks."""
-    guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"])
+    guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
     assert guard.restore() == [
@@ -175,7 +175,7 @@ def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None
 
 def test_a_directory_swapped_for_a_link_is_not_followed(place: Path) -> None:
     (place / ".git" / "hooks").mkdir(parents=True)
-    guard = Guard([f"{place}/.git/hooks"])
+    guard = Guard([f"{place}/.git/hooks"], [str(place)])
     (place / ".git").rename(place / "away")
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
@@ -189,7 +189,7 @@ def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch
     monkeypatch.setattr(guards, "_MOST", 1000)
     (place / "small").write_bytes(b"s" * 600)
     (place / "large").write_bytes(b"l" * 600)
-    guard = Guard([f"{place}/small", f"{place}/large"])
+    guard = Guard([f"{place}/small", f"{place}/large"], [str(place)])
     (place / "small").write_bytes(b"changed")
     (place / "large").write_bytes(b"changed")
     assert guard.restore() == [
@@ -203,7 +203,7 @@ def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch
 def test_a_parent_that_is_gone_is_said(place: Path) -> None:
     (place / "a").mkdir()
     (place / "a" / "kept").write_text("x")
-    guard = Guard([f"{place}/a/kept"])
+    guard = Guard([f"{place}/a/kept"], [str(place)])
     shutil.rmtree(place / "a")
     assert guard.restore() == [
         f"{place}/a/kept is protected, was removed, and could not be put back: No such file or directory."
@@ -213,14 +213,14 @@ def test_a_parent_that_is_gone_is_said(place: Path) -> None:
 def test_nothing_is_left_beside_what_was_put_back(place: Path) -> None:
     furnish(place)
     before = set(os.listdir(os.fsencode(place)))
-    guard = Guard([f"{place}/hooks"])
+    guard = Guard([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     guard.restore()
     assert set(os.listdir(os.fsencode(place))) == before
 
 
 def test_a_tree_nested_deeper_than_a_path_is_removed(place: Path) -> None:
-    guard = Guard([f"{place}/.claude"])
+    guard = Guard([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d" * 200] * 60):
         os.mkdir(name, dir_fd=fd)
@@ -233,7 +233,7 @@ def test_a_tree_nested_deeper_than_a_path_is_removed(place: Path) -> None:
 
 
 def test_a_tree_nested_deeper_than_a_stack_is_removed_and_said(place: Path) -> None:
-    guard = Guard([f"{place}/.claude"])
+    guard = Guard([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d"] * 1500):
         os.mkdir(name, dir_fd=fd)
@@ -248,7 +248,7 @@ def test_a_tree_nested_deeper_than_a_stack_is_removed_and_said(place: Path) -> N
 def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: Path) -> None:
     furnish(place)
     before = state(place)
-    guard = Guard([f"{place}/hooks"])
+    guard = Guard([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     (place / "hooks").chmod(0)
     assert guard.restore() == [f"{place}/hooks is protected: it was changed, and has been put back."]
@@ -260,7 +260,7 @@ def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
     (place / "hooks" / "file").write_text("x")
     for closed in (place / "hooks" / "closed", place / "hooks" / "file"):
         closed.chmod(0)
-    guard = Guard([f"{place}/hooks"])
+    guard = Guard([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "new").write_text("evil")
     (said,) = guard.restore()
     (place / "hooks" / "closed").chmod(0o700)
@@ -269,4 +269,123 @@ def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
 
 
 def test_without_paths_it_has_nothing_to_do() -> None:
-    assert Guard([]).restore() == []
+    assert Guard([], []).restore() == []
+
+
+@pytest.mark.parametrize("name", ["run", "deep/deeper/leaf"])
+def test_an_edit_that_keeps_the_size_and_sets_the_time_back_is_undone(place: Path, name: str) -> None:
+    furnish(place)
+    before = state(place)
+    guard = Guard([f"{place}/hooks"], [str(place)])
+    path = place / "hooks" / name
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"evil")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert guard.restore() == [f"{place}/hooks is protected: it was changed, and has been put back."]
+    assert state(place) == before
+
+
+def test_such_an_edit_of_what_is_too_large_is_noticed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "_MOST", 3)
+    (place / "config").write_text("[core]")
+    guard = Guard([f"{place}/config"], [str(place)])
+    status = (place / "config").stat()
+    (place / "config").write_text("[evil]")
+    os.utime(place / "config", ns=(status.st_atime_ns, status.st_mtime_ns))
+    (said,) = guard.restore()
+    assert "was changed, and could not be put back" in said
+
+
+def test_what_was_only_touched_is_not_mentioned(place: Path) -> None:
+    furnish(place)
+    guard = Guard([f"{place}/hooks"], [str(place)])
+    os.utime(place / "hooks" / "run")
+    assert guard.restore() == []
+
+
+def test_a_repository_turned_into_a_pointer_to_itself_is_disarmed(place: Path) -> None:
+    (place / ".git" / "hooks").mkdir(parents=True)
+    guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
+    (place / ".git").rename(place / ".x")
+    (place / ".git").write_text("gitdir: ./.x\n")
+    (said,) = guard.restore()
+    assert said == (
+        f"{place}/.git/hooks is protected, was removed, and could not be put back: No such file or directory "
+        f"(a file was put at {place}/.git, and has been removed)."
+    )
+    assert not os.path.lexists(place / ".git")
+    assert (place / ".x" / "hooks").is_dir(), "what it led to is left alone"
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_always_was_in_the_way_stays(place: Path, kind: str) -> None:
+    if kind == "file":
+        (place / ".git").write_text("gitdir: /elsewhere\n")
+    else:
+        (place / ".git").symlink_to("elsewhere")
+    before = state(place)
+    assert Guard([f"{place}/.git/hooks"], [str(place)]).restore() == []
+    assert state(place) == before
+
+
+def test_what_is_put_in_the_way_above_the_roots_is_none_of_ours(place: Path) -> None:
+    root = place / "root"
+    (root / ".git" / "hooks").mkdir(parents=True)
+    guard = Guard([f"{root}/.git/hooks", f"{root}/.claude"], [str(root)])
+    root.rename(place / "moved")
+    root.symlink_to("moved")
+    (said,) = guard.restore()
+    assert said.startswith(f"{root}/.git/hooks is protected, was removed, and could not be put back: ")
+    assert root.is_symlink()
+    assert sorted(os.listdir(root)) == [".git"]
+
+
+def test_a_directory_with_too_much_in_it_is_compared_from_outside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "_ENTRIES", 10)
+    (place / "large").mkdir()
+    for number in range(20):
+        (place / "large" / str(number)).touch()
+    guard = Guard([f"{place}/large"], [str(place)])
+    assert guard.restore() == []
+    (place / "large" / "new").touch()
+    assert guard.restore() == [
+        f"{place}/large is protected, was changed, and could not be put back: it was too large to be remembered."
+    ]
+
+
+def test_what_is_filled_beyond_the_bound_is_put_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "_ENTRIES", 100)
+    furnish(place)
+    before = state(place)
+    guard = Guard([f"{place}/hooks", f"{place}/none"], [str(place)])
+    for number in range(200):
+        (place / "hooks" / "deep" / str(number)).touch()
+    (place / "none").mkdir()
+    for number in range(200):
+        (place / "none" / str(number)).touch()
+    assert guard.restore() == [
+        f"{place}/hooks is protected: it was changed, and has been put back.",
+        f"{place}/none is protected: it was made, and has been removed.",
+    ]
+    assert state(place) == before
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_while_it_is_looked_at_is_not_waited_for(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "config").write_text("[core]\n")
+    look = os.stat
+
+    def stat_and_swap(path: str, *, dir_fd: int, follow_symlinks: bool) -> os.stat_result:
+        status = look(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+        if path == "config" and stat.S_ISREG(status.st_mode):
+            os.unlink(path, dir_fd=dir_fd)
+            os.mkfifo(path, dir_fd=dir_fd)
+        return status
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", stat_and_swap)
+        guard = Guard([f"{place}/config"], [str(place)])
+    (said,) = guard.restore()
+    assert said.startswith(f"{place}/config is protected, was changed")

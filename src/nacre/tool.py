@@ -8,6 +8,7 @@ Stateless: everything that belongs to one call comes in with it. `run` is `strea
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Callable
 
 from nacre.access import confine, has_scratch
@@ -17,15 +18,18 @@ from nacre.directories import directory_for
 from nacre.environment import host_environment, login_environment
 from nacre.frozen import frozen
 from nacre.gate import Gate
-from nacre.guard import Guard
+from nacre.guard import remember, restored
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
-from nacre.keeper.live import start
+from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.permission import permission
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Started
 from nacre.types import Access, Limits, Plan, Request, ToolContext
+
+_LATE = 1.0
+"""Seconds after the grace that a keeper may take to end a run."""
 
 
 @frozen
@@ -86,9 +90,9 @@ class Bash:
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
             return
         collector = collector_for(plan)
-        guard = Guard(plan.watched)
-        pid = None
+        guard = pid = None
         try:
+            guard = await remember(plan)
             run = await start(plan, None if carry is None else carry.state)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
@@ -103,11 +107,15 @@ class Bash:
             finally:
                 if forget is not None:
                     forget()
-                run.close()
+                try:
+                    if plan.watched and run.listening:
+                        await last_word(run, plan.grace)
+                finally:
+                    run.close()
         finally:
             self._gate.leave()
             spill = collector.close()
-            restored = guard.restore()
+            undone = [] if guard is None else await restored(guard)
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
@@ -131,9 +139,18 @@ class Bash:
                 ended=happening.ended,
                 spill=spill,
                 enforced=() if pid is None else plan.enforced,
-                remarks=(*plan.remarks, *remarks, *restored, *collector.remarks()),
+                remarks=(*plan.remarks, *remarks, *undone, *collector.remarks()),
             )
         )
+
+
+async def last_word(run: LiveRun | Stillborn, grace: float) -> None:
+    """End it, and wait until it has: what it still does when it is told to may be what is watched."""
+    run.cancel()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(grace + _LATE):
+            while isinstance(await run.next(), Began | Printed):
+                pass
 
 
 def collector_for(plan: Plan) -> Collector:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import importlib.util
 import json
 import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,7 +26,8 @@ import pytest
 
 from nacre import Bash, InvalidRequest, Limits, Request, Result, ToolContext
 from nacre.errors import AccessUnavailable
-from nacre.result import Exited
+from nacre.guard import Guard
+from nacre.result import Chunk, Exited
 from nacre.sandbox.kernel import probe
 from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import until
@@ -310,6 +315,7 @@ def furnish(place: Path) -> Path:
     (repo / ".claude" / "settings.json").write_text("{}")
     for name in (".mcp.json", "kept", ".git/config.worktree"):
         (repo / name).write_text("")
+    (repo / ".git" / "commondir").write_text(".\n")
     return repo
 
 
@@ -337,6 +343,7 @@ def contents(repo: Path) -> dict[str, tuple[int, bytes]]:
         ".git/hooks",
         ".git/config",
         ".git/config.worktree",
+        ".git/commondir",
         ".claude",
         ".nacre",
         ".mcp.json",
@@ -398,6 +405,122 @@ async def test_the_repository_cannot_be_moved_from_under_its_protection(place: P
         assert [remark for remark in result.remarks if remark.startswith(f"{repo}/.git/hooks is protected")]
 
 
+def evil(place: Path) -> str:
+    """What git would run, as a word of the shell."""
+    return shlex.quote(f"touch {place}/PWNED;false")
+
+
+def is_armed(tree: Path, place: Path) -> bool:
+    """Whether the next look of its user at a tree runs what a command has left."""
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(tree, "status")
+    return (place / "PWNED").exists()
+
+
+def elsewhere(repo: str, place: Path) -> str:
+    """Another repository with all that git needs, and more."""
+    copy = f"mkdir evil && cp -r {repo}/.git/objects {repo}/.git/refs {repo}/.git/config evil/"
+    return f"{copy} && git config -f evil/config core.fsmonitor {evil(place)}"
+
+
+async def test_git_is_not_led_to_another_configuration(place: Path) -> None:
+    repo = repository(place / "repo")
+    result = await run(f"{elsewhere('.', place)} && echo ../evil > .git/commondir", repo)
+    assert result.outcome == Exited(0)
+    assert f"{repo}/.git/commondir is protected: it was made, and has been removed." in result.remarks
+    assert not is_armed(repo, place)
+
+
+@pytest.mark.parametrize("way", ["straight", "moved"])
+async def test_nor_is_it_in_a_linked_worktree_from_the_main_tree(place: Path, way: str) -> None:
+    repo = repository(place / "repo")
+    tree = worktree(repo, place / "tree")
+    lead = f"echo {repo}/evil > .git/worktrees/tree/commondir"
+    if way == "moved":
+        lead = f"mv .git/worktrees .git/away; cp -r .git/away .git/worktrees; {lead}"
+    await run(f"{elsewhere('.', place)}; {lead}", repo)
+    assert not is_armed(tree, place)
+
+
+async def test_nor_is_it_in_another_root(place: Path) -> None:
+    repo = repository(place / "repo")
+    here = place / "here"
+    here.mkdir()
+    deeds = {
+        "config": f"git config -f ../repo/.git/config core.fsmonitor {evil(place)}",
+        "commondir": f"{elsewhere('../repo', place)} && echo {here}/evil > ../repo/.git/commondir",
+        "orders": "mkdir ../repo/.claude",
+    }
+    await attempts(deeds, here, writable=(repo,))
+    assert not is_armed(repo, place)
+    assert not (repo / ".claude").exists()
+
+
+async def test_nor_is_it_in_a_submodule(place: Path) -> None:
+    repo, other = repository(place / "repo"), repository(place / "other")
+    git(repo, "submodule", "--quiet", "add", str(other), "inner")
+    copy = f"cp -r .git/modules/inner x && git config -f x/config core.worktree {repo}/inner"
+    arm = f"git config -f x/config core.fsmonitor {evil(place)} && echo gitdir: {repo}/x > inner/.git"
+    await run(f"{copy} && {arm}", repo)
+    assert not is_armed(repo, place)
+
+
+async def test_nor_is_a_repository_made_in_a_subdirectory_of_one(place: Path) -> None:
+    repo = repository(place / "repo")
+    (repo / "src").mkdir()
+    result = await run(f"git init -q . && git config core.fsmonitor {evil(place)}; touch .git/hooks/x", repo / "src")
+    assert f"{repo}/src/.git/config is protected: it was made, and has been removed." in result.remarks
+    assert not is_armed(repo / "src", place)
+
+
+async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(place: Path) -> None:
+    """It is told to end, and has its grace for that: only then is anything put back."""
+    trap = "trap 'sleep .3; mkdir -p .claude; echo x > .claude/settings.json; touch done; exit' TERM"
+    stream = Bash().stream(f"{trap}; echo ready; sleep 60 & wait", ToolContext(access="workspace", working_dir=place))
+    async with contextlib.aclosing(stream):
+        async for event in stream:
+            if isinstance(event, Chunk):
+                break
+    assert os.listdir(place) == ["done"]
+
+
+async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
+    trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
+    task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
+    await until((place / "ready").exists, "the trap")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(os.listdir(place)) == ["done", "ready"]
+
+
+async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    class Watched(Guard):
+        def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
+            threads.append(threading.get_ident())
+            super().__init__(paths, roots)
+
+        def restore(self) -> list[str]:
+            threads.append(threading.get_ident())
+            return super().restore()
+
+    monkeypatch.setattr("nacre.guard.Guard", Watched)
+    assert (await run("mkdir .claude", place)).ok
+    assert os.listdir(place) == []
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+
+
+async def test_a_repository_turned_into_a_pointer_to_itself_runs_nothing(place: Path) -> None:
+    repo = repository(place / "repo")
+    command = f"mv .git .x && echo gitdir: ./.x > .git && git config -f .x/config core.fsmonitor {evil(place)}"
+    through, _ = await attempts({"pointer": command}, repo)
+    assert not is_armed(repo, place)
+    assert (repo / ".git").is_dir() == (through == []) == HERE.mounts
+
+
 async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_replaced(place: Path) -> None:
     """git replaces its configuration whenever the user changes it: a mount on the old one would go with it."""
     repo = furnish(place)
@@ -435,6 +558,18 @@ async def test_a_submodules_hooks_are_protected_from_the_tree_above(place: Path)
 
 
 # what is hidden
+
+
+async def test_what_is_hidden_cannot_be_read_because_it_has_another_name(place: Path) -> None:
+    (place / "h" / "in").mkdir(parents=True)
+    for name in ("secret", "in/secret"):
+        (place / "h" / name).write_text("s3cret")
+        (place / "h" / f"alias-{len(name)}").hardlink_to(place / "h" / name)
+    for hidden in ("secret", "in"):
+        path = "h/secret" if hidden == "secret" else "h/in/secret"
+        result = await run(f"cat {path}", place, access="restricted", hidden=(f"h/{hidden}",))
+        assert "hidden" in result.enforced
+        assert "s3cret" not in result.output
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])

@@ -11,7 +11,7 @@ from nacre.sandbox.workspace import Workspace, around, is_below, look
 from tests.support.repositories import repository, submodule, worktree
 
 ROOT = os.geteuid() == 0
-OF_GIT = ("hooks", "config", "config.worktree")
+OF_GIT = ("hooks", "config", "config.worktree", "commondir")
 
 
 @pytest.fixture
@@ -37,8 +37,7 @@ def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(pl
     assert found(place) == Workspace(
         roots=(str(place),),
         missing=tuple(
-            str(place / name)
-            for name in (".claude", ".mcp.json", ".nacre", ".git/hooks", ".git/config", ".git/config.worktree")
+            str(place / name) for name in (".claude", ".mcp.json", ".nacre", *(f".git/{name}" for name in OF_GIT))
         ),
     )
 
@@ -56,7 +55,9 @@ def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(pla
     assert set(workspace.roots) == {str(repo), str(repo / ".git")}
     assert workspace.pinned == (str(repo / ".git"),)
     assert set(workspace.protected) == paths(repo / ".git", "hooks", "config")
-    assert set(workspace.missing) == paths(repo, ".claude", ".mcp.json", ".nacre", ".git/config.worktree")
+    assert set(workspace.missing) == paths(
+        repo, ".claude", ".mcp.json", ".nacre", ".git/config.worktree", ".git/commondir"
+    )
 
 
 def test_in_a_subdirectory_the_tree_above_is_out_of_reach_but_its_repository_is_not(place: Path) -> None:
@@ -97,6 +98,76 @@ def test_the_repositories_of_submodules_are_guarded_wherever_their_path_puts_the
     modules = repo / ".git" / "modules"
     assert (modules / "libs" / "deep" / "config").exists()
     assert kept(found(repo)) >= paths(modules / "inner", *OF_GIT) | paths(modules / "libs" / "deep", *OF_GIT)
+
+
+@pytest.mark.req("P-008")
+def test_what_tells_a_submodule_where_its_repository_is_is_guarded_from_the_tree_above(place: Path) -> None:
+    repo = repository(place / "repo")
+    inner = submodule(repo, repository(place / "other"), "libs/inner")
+    workspace = found(repo)
+    assert str(inner / ".git") in workspace.protected
+    assert paths(repo / ".git", "modules", "modules/libs", "modules/libs/inner") <= set(workspace.pinned)
+
+
+@pytest.mark.req("P-008")
+def test_what_tells_a_linked_worktree_where_its_repository_is_is_guarded_from_the_main_tree(place: Path) -> None:
+    repo = repository(place / "repo")
+    worktree(repo, place / "tree")
+    own = repo / ".git" / "worktrees" / "tree"
+    workspace = found(repo)
+    assert paths(own, "commondir", "gitdir") <= set(workspace.protected)
+    assert str(own / "config.worktree") in workspace.missing
+    assert {str(own.parent), str(own)} <= set(workspace.pinned)
+    assert set(workspace.roots) == {str(repo), str(repo / ".git")}
+
+
+@pytest.mark.req("P-008")
+def test_another_root_is_guarded_like_the_first(place: Path) -> None:
+    repo = repository(place / "repo")
+    here = place / "here"
+    here.mkdir()
+    workspace = found(here, writable=[str(repo)])
+    assert kept(workspace) >= paths(repo, ".claude", ".mcp.json", ".nacre") | paths(repo / ".git", *OF_GIT)
+    assert str(repo / ".git") in workspace.pinned
+    assert workspace.roots == (str(here), str(repo))
+
+
+@pytest.mark.req("P-008")
+def test_a_root_that_is_a_repository_itself_is_guarded(place: Path) -> None:
+    repo = repository(place / "repo")
+    here = place / "here"
+    here.mkdir()
+    assert kept(found(here, writable=[str(repo / ".git")])) >= paths(repo / ".git", *OF_GIT)
+
+
+@pytest.mark.req("P-008")
+def test_in_a_subdirectory_a_repository_of_its_own_may_not_be_armed(place: Path) -> None:
+    repo = repository(place / "repo")
+    (repo / "src").mkdir()
+    assert paths(repo / "src" / ".git", *OF_GIT) <= set(found(repo / "src").missing)
+
+
+@pytest.mark.req("P-008")
+def test_a_repository_kept_elsewhere_in_the_workspace_is_guarded_there(place: Path) -> None:
+    """It does not point back, so it would not be opened; here it is open anyway."""
+    tree = place / "tree"
+    repository(tree)
+    (tree / ".git").rename(tree / "elsewhere")
+    (tree / ".git").write_text("gitdir: elsewhere\n")
+    workspace = found(tree)
+    assert kept(workspace) >= paths(tree / "elsewhere", *OF_GIT) | {str(tree / ".git")}
+    assert str(tree / ".git") in workspace.protected
+    assert workspace.roots == (str(tree),)
+
+
+@pytest.mark.req("P-008")
+def test_a_link_among_the_directories_of_submodules_pins_nothing_outside(place: Path) -> None:
+    repo = repository(place / "repo")
+    outside = repository(place / "outside")
+    (repo / ".git" / "modules").symlink_to(place)
+    workspace = found(repo)
+    assert workspace.pinned == (str(repo / ".git"),)
+    assert not writable(workspace, outside)
 
 
 # pointers that lie
@@ -292,3 +363,32 @@ def test_around_what_does_not_exist_is_everything_on_the_way(place: Path) -> Non
 
 def test_around_everything_is_nothing() -> None:
     assert around(["/"]) == ()
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("hidden", ["a/secret", "a/in"])
+def test_around_a_hidden_file_its_other_names_do_not_show(place: Path, hidden: str) -> None:
+    """A grant is for the file, whatever it is called."""
+    (place / "a" / "in").mkdir(parents=True)
+    for name in ("secret", "in/secret", "plain", "one"):
+        (place / "a" / name).write_text("")
+    secret = "a/secret" if hidden == "a/secret" else "a/in/secret"
+    (place / "a" / "alias").hardlink_to(place / secret)
+    (place / "a" / "two").hardlink_to(place / "a" / "one")
+    everything = set(around([str(place / hidden)]))
+    assert str(place / "a" / "alias") not in everything
+    assert paths(place / "a", "plain", "one", "two") <= everything
+
+
+def test_around_more_than_can_be_looked_at_no_file_with_two_names_shows(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.sandbox.workspace._LINKED", 3)
+    (place / "hidden").mkdir()
+    for number in range(5):
+        (place / "hidden" / str(number)).touch()
+    (place / "plain").touch()
+    (place / "one").touch()
+    (place / "two").hardlink_to(place / "one")
+    everything = set(around([str(place / "hidden")]))
+    assert everything & paths(place, "plain", "one", "two") == paths(place, "plain")

@@ -42,7 +42,6 @@ class LiveRun:
         self._lock = threading.RLock()
         self._closed = False
         self._listening = True
-        """No last word has been heard yet."""
         self._lost = False
         self._began = self._last_output = self._loop.time()
         self._loop.add_reader(control.fileno(), self._hear)
@@ -70,6 +69,11 @@ class LiveRun:
     def last_output(self) -> float:
         """Seconds from its start to the last that it printed."""
         return self._last_output - self._began
+
+    @property
+    def listening(self) -> bool:
+        """No last word has been heard yet."""
+        return self._listening
 
     def cancel(self) -> None:
         """From any thread; the end arrives as usual."""
@@ -195,6 +199,7 @@ class Stillborn:
     """A run that could not even be asked for."""
 
     last_output = 0.0
+    listening = False
 
     def __init__(self, word: NeverBegan) -> None:
         self._word = word

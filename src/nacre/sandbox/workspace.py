@@ -7,18 +7,22 @@ written it: it is believed only when the repository points back.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Collection, Iterable
 
 from nacre.frozen import frozen
 
 PROTECTED = (".claude", ".mcp.json", ".nacre")
 """What agents read their own orders from."""
-_OF_GIT = ("hooks", "config", "config.worktree")
-"""What makes git run programs."""
-_OF_WORKTREE = ("commondir", "gitdir")
+_OF_GIT = ("hooks", "config", "config.worktree", "commondir")
+"""What makes git run programs, or look for that elsewhere: it believes a `commondir` in any repository."""
+_OF_WORKTREE = ("config.worktree", "commondir", "gitdir")
 _MODULES = 1000
-"""Directories that are searched for repositories of submodules."""
+"""Directories that are searched for repositories of submodules, or of linked worktrees."""
+_LINKED = 10_000
+"""Hidden files that are looked at for other names of theirs."""
 
 
 @frozen(kw_only=True)
@@ -38,35 +42,81 @@ class Workspace:
 def look(cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = ()) -> Workspace:
     """`protected` beyond what always is."""
     here = os.path.realpath(cwd)
-    roots = {here: None, **dict.fromkeys(os.path.realpath(path) for path in writable)}
-    kept = [os.path.join(here, name) for name in PROTECTED] + [_resolved(path) for path in protected]
-    pinned: list[str] = []
+    given = tuple(dict.fromkeys([here, *(os.path.realpath(path) for path in writable)]))
+    roots = dict.fromkeys(given)
+    kept = [os.path.join(root, name) for root in given for name in PROTECTED] + [_resolved(path) for path in protected]
+    directories: dict[str, None] = {}
     pointer = _find_git(here)
-    if pointer is not None:
-        common, own = _directories(pointer)
-        kept += [os.path.join(common, name) for name in _OF_GIT]
-        for module in _modules(common):
-            kept += [os.path.join(module, name) for name in _OF_GIT]
-        if own != common:
-            kept += [os.path.join(own, name) for name in (*_OF_GIT, *_OF_WORKTREE)]
-        if pointer != common:
-            kept.append(pointer)
-        for directory in {own: None, common: None}:
-            # a link to anywhere may have been left here by the last command
-            if os.path.isdir(directory) and _is_ours(directory) and not os.path.islink(pointer):
-                roots[directory] = None
-                pinned.append(directory)
-    if pointer != os.path.join(here, ".git"):  # none yet, or one above
-        kept += [os.path.join(here, ".git", name) for name in _OF_GIT]
+    if pointer is not None and not os.path.islink(pointer):  # a link to anywhere may have been left by the last command
+        for directory in dict.fromkeys(reversed(_directories(pointer))):
+            if os.path.isdir(directory) and _is_ours(directory):
+                roots[directory] = directories[directory] = None
+    for each in dict.fromkeys([*([pointer] if pointer else []), *(os.path.join(root, ".git") for root in given)]):
+        if os.path.lexists(each) and (os.path.islink(each) or not os.path.isdir(each)):
+            kept.append(each)
+        directories |= dict.fromkeys(_led_to(each))
+    directories |= dict.fromkeys(root for root in given if _is_repository(root))
+    for directory in tuple(directories):
+        kept += _of_repository(directory)
     kept += [os.path.realpath(path) for path in kept if os.path.islink(path)]
     tops = tuple(roots)
     inside = [path for path in dict.fromkeys(kept) if any(is_below(path, root) for root in tops)]
+    solid = tuple(path for path in inside if _is_solid(path))
     return Workspace(
         roots=tops,
-        pinned=tuple(pinned),
-        protected=tuple(path for path in inside if _is_solid(path)),
+        pinned=tuple(_pins(directories, solid, tops)),
+        protected=solid,
         missing=tuple(path for path in inside if not _is_solid(path)),
     )
+
+
+def _led_to(pointer: str) -> list[str]:
+    """The directories in which git looks from a `.git`, believed or not: protecting one gives nothing away."""
+    own = os.path.realpath(pointer)
+    if os.path.isfile(own):
+        target = _target(own, "gitdir: ", os.path.dirname(own))
+        if target is None:
+            return []
+        own = target
+    common = _target(os.path.join(own, "commondir"), "", own)
+    return [own] if common is None else [own, common]
+
+
+def _is_repository(directory: str) -> bool:
+    """A bare one, or what is in a `.git`."""
+    return os.path.isfile(os.path.join(directory, "HEAD")) and os.path.isdir(os.path.join(directory, "objects"))
+
+
+def _of_repository(directory: str) -> list[str]:
+    """What in it makes git run programs, there and in its worktrees and submodules."""
+    kept = [os.path.join(directory, name) for name in _OF_GIT]
+    for linked in _worktrees(directory):
+        kept += [os.path.join(linked, name) for name in _OF_WORKTREE]
+    for module in _modules(directory):
+        kept += [os.path.join(module, name) for name in _OF_GIT]
+        tree = _tree_of(module)
+        if tree and os.path.lexists(os.path.join(tree, ".git")):
+            kept.append(os.path.join(tree, ".git"))
+    return kept
+
+
+def _pins(repositories: Collection[str], protected: Iterable[str], roots: Iterable[str]) -> list[str]:
+    """The repositories, and every directory in them on the way to something protected. Real ones only: a mount would
+    follow a link."""
+    found = dict.fromkeys(repositories)
+    for path in protected:
+        way = []
+        above = os.path.dirname(path)
+        while above != "/" and above not in repositories:
+            way.append(above)
+            above = os.path.dirname(above)
+        if above in repositories:
+            found |= dict.fromkeys(reversed(way))
+    return [
+        path
+        for path in found
+        if os.path.isdir(path) and os.path.realpath(path) == path and any(is_below(path, root) for root in roots)
+    ]
 
 
 def _is_solid(path: str) -> bool:
@@ -115,11 +165,16 @@ def _directories(pointer: str) -> tuple[str, str]:
 
 
 def _points_back(own: str, tree: str) -> bool:
-    for line in _lines(os.path.join(own, "config")):
+    return _tree_of(own) == os.path.realpath(tree)
+
+
+def _tree_of(module: str) -> str | None:
+    """Where a submodule's files are, by its own word."""
+    for line in _lines(os.path.join(module, "config")):
         name, _, value = line.partition("=")
         if name.strip() == "worktree":
-            return os.path.realpath(os.path.join(own, value.strip())) == os.path.realpath(tree)
-    return False
+            return os.path.realpath(os.path.join(module, value.strip().strip('"')))
+    return None
 
 
 def _target(file: str, before: str, base: str) -> str | None:
@@ -155,6 +210,15 @@ def _modules(common: str) -> list[str]:
     return found
 
 
+def _worktrees(common: str) -> list[str]:
+    """The directories that it has for linked worktrees."""
+    try:
+        with os.scandir(os.path.join(common, "worktrees")) as entries:
+            return [entry.path for entry in itertools.islice(entries, _MODULES) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
 def _is_ours(directory: str) -> bool:
     """Somebody else's repository above us is none of ours."""
     try:
@@ -165,16 +229,51 @@ def _is_ours(directory: str) -> bool:
 
 def around(hidden: Iterable[str]) -> tuple[str, ...]:
     """Everything there is but what is hidden: the neighbours of each, and of each directory that leads to it. No links:
-    one of them may lead back to what is hidden, and what the others lead to is there under its own name."""
+    one of them may lead back to what is hidden, and what the others lead to is there under its own name. No other names
+    of a hidden file either: what is granted is the file, by whatever name."""
+    hidden = tuple(hidden)
     spines: set[str] = set()
     for path in hidden:
         while path != "/":
             spines.add(path)
             path = os.path.dirname(path)
-    found: list[str] = []
+    found: list[os.DirEntry[str]] = []
     for directory in sorted({os.path.dirname(path) for path in spines}):
         if any(is_below(directory, path) for path in hidden):
             continue
         with contextlib.suppress(OSError):  # what we cannot list, the command cannot either
-            found += [each.path for each in os.scandir(directory) if each.path not in spines and not each.is_symlink()]
-    return tuple(found)
+            found += [each for each in os.scandir(directory) if each.path not in spines and not each.is_symlink()]
+    several = {each.path: status for each in found if (status := _if_it_has_more_names(each.path)) is not None}
+    secret = _identities(hidden) if several else set()
+    return tuple(
+        each.path
+        for each in found
+        if each.path not in several or (secret is not None and _identity(several[each.path]) not in secret)
+    )
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _if_it_has_more_names(path: str) -> os.stat_result | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode) else None
+
+
+def _identities(hidden: Iterable[str]) -> set[tuple[int, int]] | None:
+    """Of hidden files with more than one name; None if they are too many to look at."""
+    found: set[tuple[int, int]] = set()
+    looks = 0
+    for top in hidden:
+        inside = (os.path.join(above, name) for above, _, names in os.walk(top) for name in names)
+        for path in itertools.chain([top], inside):
+            looks += 1
+            if looks > _LINKED:
+                return None
+            if (status := _if_it_has_more_names(path)) is not None:
+                found.add(_identity(status))
+    return found
