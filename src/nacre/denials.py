@@ -193,8 +193,8 @@ def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denia
     evident = _METADATA.search(line) is not None
     if evident and _OWNERS.search(line) and os.geteuid() != 0:
         return  # no user may give a file away
-    paths = [path for path in paths if os.path.lexists(path)]
-    if any(os.lstat(path).st_uid != os.geteuid() for path in paths) or not (evident or paths):
+    owners = [owner for path in paths if (owner := _owner(path)) is not None]
+    if any(owner != os.geteuid() for owner in owners) or not (evident or owners):
         return
     workspace = scene.wanted.workspace
     if workspace is None:
@@ -204,6 +204,14 @@ def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denia
     else:
         return
     yield Denial("metadata", f"changing permissions, owners or times of files{where}", likely=not evident)
+
+
+def _owner(path: str) -> int | None:
+    """None if it is not there: the private TMPDIR is being removed by now."""
+    try:
+        return os.lstat(path).st_uid
+    except OSError:
+        return None
 
 
 def _about(word: Word, path: str, line: str, scene: Scene) -> Iterator[Denial]:
