@@ -18,7 +18,7 @@ from nacre.directories import directory_for
 from nacre.environment import host_environment, login_environment
 from nacre.frozen import frozen
 from nacre.gate import Gate
-from nacre.guard import remember, restored
+from nacre.guard import Guard, remember, restored
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, Printed
 from nacre.keeper.live import LiveRun, Stillborn, start
@@ -90,7 +90,7 @@ class Bash:
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
             return
         collector = collector_for(plan)
-        guard = pid = None
+        pid, undone = None, list[str]()
         try:
             guard = await remember(plan)
             run = await start(plan, None if carry is None else carry.state)
@@ -107,15 +107,13 @@ class Bash:
             finally:
                 if forget is not None:
                     forget()
-                try:
-                    if plan.watched and run.listening:
-                        await last_word(run, plan.grace)
-                finally:
+                if guard is None:
                     run.close()
+                else:  # goes on if this is cancelled again
+                    undone = await asyncio.shield(settled(run, guard, plan.grace))
         finally:
             self._gate.leave()
             spill = collector.close()
-            undone = [] if guard is None else await restored(guard)
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
@@ -144,13 +142,19 @@ class Bash:
         )
 
 
-async def last_word(run: LiveRun | Stillborn, grace: float) -> None:
-    """End it, and wait until it has: what it still does when it is told to may be what is watched."""
-    run.cancel()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(grace + _LATE):
-            while isinstance(await run.next(), Began | Printed):
-                pass
+async def settled(run: LiveRun | Stillborn, guard: Guard, grace: float) -> list[str]:
+    """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
+    try:
+        if run.listening:  # what an ended one has left running stays
+            run.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace + _LATE):
+                while run.listening:
+                    await run.next()
+    finally:
+        run.close()
+        undone = await restored(guard)
+    return undone
 
 
 def collector_for(plan: Plan) -> Collector:

@@ -494,6 +494,17 @@ async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
     assert sorted(os.listdir(place)) == ["done", "ready"]
 
 
+async def test_so_it_is_when_its_task_is_cancelled_again_and_again(place: Path) -> None:
+    """As some frameworks do until it has ended."""
+    trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
+    task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
+    await until((place / "ready").exists, "the trap")
+    while not task.done():
+        task.cancel()
+        await asyncio.sleep(0)
+    await until(lambda: sorted(os.listdir(place)) == ["done", "ready"], "what it did to be undone")
+
+
 async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
