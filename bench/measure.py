@@ -61,19 +61,11 @@ def process(*arguments: str) -> Once:
     return once
 
 
-class Floor:
-    """`floor.c`, compiled; None of it when there is no compiler."""
+class Answering:
+    """A program that times itself, once for each byte it is sent."""
 
-    def __init__(self, text: str) -> None:
-        self._directory = tempfile.TemporaryDirectory()
-        program = os.path.join(self._directory.name, "floor")
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if compiler is None:
-            raise FileNotFoundError("no C compiler")
-        subprocess.run([compiler, "-O2", "-o", program, str(HERE / "floor.c")], check=True)
-        self._process = subprocess.Popen(
-            [program, BASH, text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
+    def __init__(self, *arguments: str) -> None:
+        self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     async def once(self) -> float:
         assert self._process.stdin is not None
@@ -84,6 +76,22 @@ class Floor:
 
     def close(self) -> None:
         self._process.communicate()
+
+
+class Floor(Answering):
+    """`floor.c`, compiled; FileNotFoundError when there is no compiler."""
+
+    def __init__(self, text: str) -> None:
+        self._directory = tempfile.TemporaryDirectory()
+        program = os.path.join(self._directory.name, "floor")
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            raise FileNotFoundError("no C compiler")
+        subprocess.run([compiler, "-O2", "-o", program, str(HERE / "floor.c")], check=True)
+        super().__init__(program, BASH, text)
+
+    def close(self) -> None:
+        super().close()
         self._directory.cleanup()
 
 

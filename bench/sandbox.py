@@ -7,9 +7,8 @@ import os
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
-from bench.measure import BASH, HERE, Once, Row, medians, ms, process
+from bench.measure import BASH, HERE, Answering, Once, Row, medians, ms, process
 from nacre import Bash, ToolContext
 
 ROUNDS = 300
@@ -32,25 +31,6 @@ def after_one_like_it(bash: Bash, ctx: ToolContext) -> Once:
     return once
 
 
-class Answering:
-    """A program that times itself, once for each byte it is sent."""
-
-    def __init__(self, script: Path) -> None:
-        self._process = subprocess.Popen(
-            [_PYTHON, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-
-    async def once(self) -> float:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(".")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline()) / 1e9
-
-    def close(self) -> None:
-        self._process.communicate()
-
-
 def _has(package: str) -> bool:
     return _PYTHON.exists() and not subprocess.run([_PYTHON, "-c", f"import {package}"], capture_output=True).returncode
 
@@ -68,7 +48,7 @@ async def rows() -> list[Row]:
     if shutil.which("bwrap"):
         rivals["bwrap"] = process("bwrap", *_BWRAP, BASH, "-c", "true")
     if _has("sandlock"):
-        sandlock = Answering(HERE / "rivals" / "with_sandlock.py")
+        sandlock = Answering(str(_PYTHON), str(HERE / "rivals" / "with_sandlock.py"))
         rivals["sandlock"] = sandlock.once
     if _has("py_landlock"):
         rivals["py-landlock"] = process(str(_PYTHON), str(HERE / "rivals" / "with_py_landlock.py"))

@@ -23,9 +23,8 @@ from typing import Protocol
 from nacre import system
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
-from nacre.keeper.serve import MAIN_FD
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
-from nacre.keeper.wire import CLEAN, Channel, Start, environment_block
+from nacre.keeper.wire import CLEAN, MAIN_FD, Channel, Start, environment_block
 from nacre.types import Plan
 
 _COUNTER_BITS = 22

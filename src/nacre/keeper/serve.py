@@ -9,7 +9,6 @@ away.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import socket
 import time
@@ -22,9 +21,9 @@ from nacre.keeper.precedence import precede
 from nacre.keeper.run import CANCEL, GIVE_UP, LIMIT, TIMEOUT, Run, send_signal
 from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
 from nacre.keeper.spare import Spare
-from nacre.keeper.spawn import FIRST_FREE_FD, spawn
+from nacre.keeper.spawn import spawn
 from nacre.keeper.wire import CLEAN, FAILED, START, STARTED, Channel, Garbled, Start, environment_of
-from nacre.system import LINUX, become_keeper
+from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
@@ -32,21 +31,6 @@ if TYPE_CHECKING:
 
     from nacre.sandbox.confinement import Confinement
 
-MAIN_FD = 3
-_HEARD = {
-    "SIGKILL",
-    "SIGSTOP",
-    "SIGCONT",
-    "SIGCHLD",
-    "SIGSEGV",
-    "SIGBUS",
-    "SIGFPE",
-    "SIGILL",
-    "SIGABRT",
-    "SIGTRAP",
-    "SIGSYS",
-}
-"""All other signals are polite requests, and ignored."""
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
 _BECOMING = 0.005
@@ -358,32 +342,3 @@ class Keeper:
 def _close(fds: list[int]) -> None:
     while fds:
         os.close(fds.pop())
-
-
-def prepare() -> tuple[int, int]:
-    """Make this process fit to be a keeper; gives the RLIMIT_NOFILE that commands shall have."""
-    for name in os.listdir("/dev/fd"):
-        if int(name) > MAIN_FD:
-            try:
-                os.close(int(name))  # whatever the host had open without close-on-exec
-            except OSError:
-                pass  # the listing's own
-    os.set_inheritable(MAIN_FD, False)
-    os.chdir("/")
-    for number in signal.valid_signals() - {getattr(signal, name) for name in _HEARD}:
-        signal.signal(number, signal.SIG_IGN)
-    become_keeper()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (ValueError, OSError):
-        pass  # macOS says unlimited and does not mean it
-    null = os.open(os.devnull, os.O_RDWR)
-    while os.dup(null) < FIRST_FREE_FD - 1:
-        pass
-    return soft, hard
-
-
-def main() -> None:
-    files = prepare()
-    Keeper(Channel(socket.socket(fileno=MAIN_FD)), files).serve()

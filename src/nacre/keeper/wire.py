@@ -17,6 +17,9 @@ TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+MAIN_FD = 3
+"""The keeper's end of the socket pair."""
+
 START = b"start"
 CANCEL = b"cancel"
 CLEAN = b"clean"

@@ -1,0 +1,57 @@
+"""How a process becomes a keeper: it lets go of everything but its socket, and hears no polite signal."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+
+from nacre.keeper.serve import Keeper
+from nacre.keeper.spawn import FIRST_FREE_FD
+from nacre.keeper.wire import MAIN_FD, Channel
+from nacre.system import become_keeper
+
+_HEARD = {
+    "SIGKILL",
+    "SIGSTOP",
+    "SIGCONT",
+    "SIGCHLD",
+    "SIGSEGV",
+    "SIGBUS",
+    "SIGFPE",
+    "SIGILL",
+    "SIGABRT",
+    "SIGTRAP",
+    "SIGSYS",
+}
+"""All other signals are polite requests, and ignored."""
+
+
+def _prepare() -> tuple[int, int]:
+    """Make this process fit to be a keeper; gives the RLIMIT_NOFILE that commands shall have."""
+    for name in os.listdir("/dev/fd"):
+        if int(name) > MAIN_FD:
+            try:
+                os.close(int(name))  # whatever the host had open without close-on-exec
+            except OSError:
+                pass  # the listing's own
+    os.set_inheritable(MAIN_FD, False)
+    os.chdir("/")
+    for number in signal.valid_signals() - {getattr(signal, name) for name in _HEARD}:
+        signal.signal(number, signal.SIG_IGN)
+    become_keeper()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):
+        pass  # macOS says unlimited and does not mean it
+    null = os.open(os.devnull, os.O_RDWR)
+    while os.dup(null) < FIRST_FREE_FD - 1:
+        pass
+    return soft, hard
+
+
+def main() -> None:
+    files = _prepare()
+    Keeper(Channel(socket.socket(fileno=MAIN_FD)), files).serve()
