@@ -55,7 +55,7 @@ def test_what_a_command_says_while_it_is_ended_is_passed_on(nacre: Nacre, life: 
 
 
 def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", f"{life.hold} trap '' TERM; while :; do sleep 60; done") as program:
+    with nacre.started("run", f"trap '' TERM; {life.hold} while :; do sleep 60; done") as program:
         life.wait_held()
         press_ctrl_c(program)
         with pytest.raises(subprocess.TimeoutExpired):
