@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
+from nacre.frozen import replace
 from nacre.keeper import live
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
@@ -81,14 +82,12 @@ async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bas
         elif isinstance(event, Ended):
             last = event.result
     assert last is not None
-    assert last == Result(
-        command=command,
-        cwd=os.getcwd(),
-        outcome=KILLED,
-        out=said("partial\n"),
-        both=said("partial\n"),
+    # the shell may have had time to say what happened to its children
+    assert last == replace(
+        Result(command=command, cwd=os.getcwd(), outcome=KILLED, out=said("partial\n"), pid=last.pid),
         duration=last.duration,
-        pid=last.pid,
+        err=last.err,
+        both=last.both,
     )
     assert life.over
     assert await keeper_of(bash) != keeper
@@ -105,7 +104,9 @@ async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: 
     runs = asyncio.gather(*(bash.run(f"echo partial; {life.hold} {STUBBORN}") for _ in range(10)))
     await life.held(by=10)
     os.kill(keeper, signal.SIGKILL)
-    assert {(result.outcome, result.output, result.running) for result in await runs} == {(KILLED, "partial\n", ())}
+    # a shell that dies last may say so of its children
+    said = {(result.outcome, result.output.splitlines()[0], result.running) for result in await runs}
+    assert said == {(KILLED, "partial", ())}
     assert life.over
     assert (await bash.run("echo next")).stdout == "next\n"
 
