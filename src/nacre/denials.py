@@ -8,6 +8,7 @@ quoted and cut.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -115,10 +116,11 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
     text = plan.text[:_TEXT].decode("utf-8", "replace")
     scene = Scene(plan, wanted, text, runs=any(_RUN.search(line) for line in lines))
     for line in [line for line in lines if _DENIED.search(line) or _is_network(line)][-_COMPLAINTS:]:
-        for denial in _in_line(line, scene):
-            if denial.rule in plan.enforced:
-                found[denial] = None
-                break
+        with contextlib.suppress(OSError):  # a path that we may not even look at
+            for denial in _in_line(line, scene):
+                if denial.rule in plan.enforced:
+                    found[denial] = None
+                    break
     if outcome in (Signalled(_SIGSYS), Exited(128 + _SIGSYS)):
         found[Denial("kernel", "a system call that no confined command may make", likely=True)] = None
     said = sorted(found, key=lambda each: each.likely)[:_MOST]

@@ -23,9 +23,9 @@ _INDIRECT = later(r"!(?=[\w@*]|[#?]\})", re.ASCII)
 _PARAMETER = later(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
 _SIMPLE_PARAMETER = later(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
 _OPERATOR = later(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
-_ANSI_C = later(r"(?:[^'\\]|\\.)*+", re.DOTALL)
-_BACKQUOTED = later(r"(?:[^`\\]|\\.)*+", re.DOTALL)
-_SKIPPED = later(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*+"|`(?:[^`\\]|\\.)*+`)++""", re.DOTALL)
+_ANSI_C = later(r"(?:[^'\\]|\\.)*", re.DOTALL)
+_BACKQUOTED = later(r"(?:[^`\\]|\\.)*", re.DOTALL)
+_SKIPPED = later(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)+""", re.DOTALL)
 
 
 class ExpansionReader(WordReader):

@@ -9,8 +9,8 @@ from nacre.shell.expansions import ExpansionReader
 from nacre.shell.syntax import Block, Literal, Node, Redirect, Word
 from nacre.shell.words import Malformed, Origin
 
-_BLANKS = later(r"(?:[ \t]+|\\\n)*+(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
-_LINES = later(r"(?:[ \t\n]+|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*+")
+_BLANKS = later(r"(?:[ \t]|\\\n)*(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
+_LINES = later(r"(?:[ \t\n]|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*")
 _OPERATORS = later(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
 _REDIRECTS = frozenset(("<", ">", ">>", ">|", "<>", "<<", "<<-", "<<<", "<&", ">&", "&>", "&>>"))
 DESCRIPTOR = later(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)

@@ -13,14 +13,14 @@ from nacre.shell.words import Malformed
 _PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
 """A word that stands for itself, and is no assignment."""
 _ENDED = r"(?=[ \t\n;|&)]|\Z)"
-_PLAIN_WORDS = later(rf"(?:[ \t]*+{_PLAIN}{_ENDED})++")
+_PLAIN_WORDS = later(rf"(?:[ \t]*+{_PLAIN}{_ENDED})+")
 _FIXED_WORD = later(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
 """Plain, or the whole of it quoted."""
 _FIXED_COMMAND = later(
-    rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})++)"""
+    rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})+)"""
     r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
 )
-_ASSIGNED = later(r"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(\[|\+?(?:\\\n)*=)", re.ASCII)
+_ASSIGNED = later(r"([A-Za-z_]\w*+(?:\\\n\w*+)*)(\[|\+?(?:\\\n)*=)", re.ASCII)
 _EQUALS = later(r"\+?(?:\\\n)*=")
 FUNCTION_PARENTHESES = later(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
 

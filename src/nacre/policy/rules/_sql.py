@@ -9,7 +9,7 @@ from nacre.patterns import later
 _SKIPPED = later(
     r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; what is in /*! … */ MySQL runs
     r"|^[ \t]*[\\.][^\n]*"  # the client's own commands
-    r"|'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.|\"\")*+\"?|`[^`]*`?",
+    r"|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|`[^`]*`?",
     re.DOTALL | re.MULTILINE,
 )
 _DROPS = later(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
