@@ -35,11 +35,7 @@ LISTED: dict[str, tuple[str, ...]] = {
             "pvcreate pvremove mkfs.* newfs_* fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool "
             "diskutil nvme bcachefs lvremove vgremove parted wipefs format"
         ),
-        "disk_write": (
-            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl ruby ed ex vi vim nvim sudo sudoedit awk gawk "
-            "patch yq scp chmod chown chgrp curl wget gpg sort openssl pv tar bsdtar unzip qemu-img bmaptool "
-            "ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred blkdiscard badblocks hdparm"
-        ),
+        "disk_write": f"{_WRITERS} blkdiscard badblocks hdparm",
         "docker_prune": "docker podman nerdctl",
         "download_to_shell": "code",
         "find_delete": "find gfind",
@@ -76,22 +72,15 @@ LISTED: dict[str, tuple[str, ...]] = {
         "rm_root_or_home": "rm",
         "shred_wipe": "shred srm wipe",
         "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
-        "ssh_write": (
-            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl ruby ed ex vi vim nvim sudo sudoedit awk gawk "
-            "patch yq scp chmod chown chgrp curl wget gpg sort openssl pv tar bsdtar unzip qemu-img bmaptool "
-            "ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
-        ),
+        "ssh_write": _WRITERS,
         "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
         "too_complex": "unread",
         "user_delete": "userdel deluser groupdel delgroup passwd dscl",
-        "write_etc": (
-            "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl ruby ed ex vi vim nvim sudo sudoedit awk gawk "
-            "patch yq scp chmod chown chgrp curl wget gpg sort openssl pv tar bsdtar unzip qemu-img bmaptool "
-            "ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
-        ),
+        "write_etc": _WRITERS,
     }.items()
 }
-"""Each with the commands it looks at: `*` is every one, `>` every one that writes to a file."""
+"""Each with the commands it looks at, or with a word of `nacre.policy.rule`: `mkfs.*` is a family, `>` every one that
+writes to a file."""
 
 MODULES = tuple(LISTED)
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}
