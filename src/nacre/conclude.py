@@ -9,9 +9,24 @@ from typing import assert_never
 
 from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
 from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT
-from nacre.result import Cancelled, Exited, Lost, NotStarted, Outcome, OverLimit, Process, Signalled, TimedOut, amount
+from nacre.result import (
+    Cancelled,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    Outcome,
+    OverLimit,
+    Process,
+    Running,
+    Signalled,
+    TimedOut,
+    amount,
+)
 from nacre.types import Plan
 
+STILL_RUNNING = 75
+"""As `sysexits.h` has it for "try again later"."""
 _QUIET = 5.0
 """Seconds of silence worth a remark."""
 _NAMED = 3
@@ -123,6 +138,10 @@ def exit_status(outcome: Outcome) -> int:
             return 128 + signal.SIGKILL
         case Cancelled():
             return 128 + signal.SIGINT
+        case Killed(_, number):
+            return 128 + number
+        case Running(_, promoted):
+            return STILL_RUNNING if promoted else 0
         case NotStarted() | Lost():
             return 125
         case _:

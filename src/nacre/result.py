@@ -6,7 +6,8 @@ Outcomes are a closed sum: end every `match` on one with `assert_never`. Imports
 from __future__ import annotations
 
 import signal
-from typing import Any, Literal, TypeAlias, assert_never
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, assert_never, cast
 
 from nacre.errors import CommandFailed
 from nacre.frozen import frozen
@@ -58,6 +59,26 @@ class Cancelled:
 
 
 @frozen
+class Killed:
+    """Somebody asked nacre to end this task, and it did, with everything it had started."""
+
+    by: str
+    """Who asked, in a few words."""
+    signal: int = 15
+    """What it was asked to end with, before KILL."""
+
+
+@frozen
+class Running:
+    """It goes on, as a task."""
+
+    task: str
+    """Its id."""
+    promoted: bool = False
+    """It was to end within the call, and did not."""
+
+
+@frozen
 class Refused:
     """Not run: a rule forbids it."""
 
@@ -81,7 +102,24 @@ class Lost:
     reason: str
 
 
-Outcome: TypeAlias = Exited | Signalled | TimedOut | OverLimit | Cancelled | Refused | NotStarted | Lost
+Outcome: TypeAlias = (
+    Exited | Signalled | TimedOut | OverLimit | Cancelled | Killed | Running | Refused | NotStarted | Lost
+)
+
+
+def outcome_from(data: Mapping[str, Any]) -> Outcome:
+    """The other way round from `Result.to_dict`. ValueError, TypeError, KeyError: it is none."""
+    fields = dict(data)
+    kind = fields.pop("kind")
+    for cls, name in KINDS.items():
+        if name == kind:
+            return cast("Outcome", cls(**fields))
+    raise ValueError(kind)
+
+
+def outcome_data(outcome: Outcome) -> dict[str, Any]:
+    """Plain data: its kind and its fields."""
+    return {"kind": KINDS[type(outcome)], **{name: getattr(outcome, name) for name in outcome.__match_args__}}
 
 
 def describe(outcome: Outcome) -> str:
@@ -97,6 +135,10 @@ def describe(outcome: Outcome) -> str:
             return f"over its limit of {amount(limit, allowed)}: it used {amount(limit, used)}"
         case Cancelled():
             return "cancelled"
+        case Killed(by):
+            return f"killed by {by}"
+        case Running(task):
+            return f"running as {task}"
         case Refused(rule, reason):
             return f"refused by {rule}: {reason}"
         case NotStarted(reason):
@@ -128,6 +170,8 @@ KINDS: dict[type[object], str] = {
     TimedOut: "timed_out",
     OverLimit: "over_limit",
     Cancelled: "cancelled",
+    Killed: "killed",
+    Running: "running",
     Refused: "refused",
     NotStarted: "not_started",
     Lost: "lost",
@@ -206,7 +250,8 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        return self.outcome == Exited(0)
+        """It did what was asked: exited with 0, or was started in the background."""
+        return self.outcome == Exited(0) or (isinstance(self.outcome, Running) and not self.outcome.promoted)
 
     @property
     def exit_code(self) -> int | None:
@@ -246,18 +291,17 @@ class Result:
         return describe(self.outcome)
 
     def check(self) -> Result:
-        """Itself when the command exited with 0, else `CommandFailed`."""
-        if not self.ok:
+        """Itself when the command exited with 0 or goes on as a task, else `CommandFailed`."""
+        if not self.ok and not isinstance(self.outcome, Running):
             raise CommandFailed(self)
         return self
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `nacre run --json` prints it."""
-        fields = {name: getattr(self.outcome, name) for name in self.outcome.__match_args__}
         return {
             "command": self.command,
             "cwd": self.cwd,
-            "outcome": {"kind": KINDS[type(self.outcome)], **fields},
+            "outcome": outcome_data(self.outcome),
             "ok": self.ok,
             "exit_code": self.exit_code,
             "timed_out": self.timed_out,

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from nacre.result import Cancelled, Exited, Lost, NotStarted, OverLimit, Refused, Result, Signalled, TimedOut
+from nacre.result import (
+    Cancelled,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    OverLimit,
+    Refused,
+    Result,
+    Running,
+    Signalled,
+    TimedOut,
+)
 
 
 def words_on(result: Result) -> list[str]:
@@ -13,7 +25,7 @@ def words_on(result: Result) -> list[str]:
     match result.outcome:
         case Exited() | Cancelled():
             pass
-        case Signalled() | TimedOut() | OverLimit() | Lost():
+        case Signalled() | TimedOut() | OverLimit() | Killed() | Running() | Lost():
             lines.append(result.summary)
         case NotStarted(_, hint):
             lines.append(f"{result.summary}. {hint}".strip())

@@ -1,0 +1,104 @@
+"""Where tasks are kept, and how a new one gets its directory. Nothing of what is there is ever followed or trusted.
+
+A store is a directory that holds a directory for each task, and `.live` with a name for each that has not ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.errors import InvalidRequest
+from nacre.keeper.folder import LIVE, LOG, RESERVED, STDIN, TASK, VERSION
+
+_RESERVE = 4096
+"""Bytes of a status: its space is taken when there is some."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def default_directory() -> str:
+    """In the user's state directory."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(home):
+        from platformdirs import user_state_path  # where it is not said, it depends on the system
+
+        return str(user_state_path("nacre") / "tasks")
+    return os.path.join(home, "nacre", "tasks")
+
+
+def live_names(store: str) -> list[str]:
+    """Ids of tasks that have not ended, as far as anybody has noted; some of them may be lost."""
+    try:
+        return os.listdir(os.path.join(store, LIVE))
+    except OSError:
+        return []
+
+
+def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tuple[str, str]:
+    """A new task's id and directory, with what was asked in it and room for how it ends.
+
+    OSError: it cannot be kept there; nothing is left of it.
+    """
+    os.makedirs(os.path.join(store, LIVE), mode=0o700, exist_ok=True)
+    while True:
+        name = f"bash-{os.urandom(4).hex()}"
+        directory = os.path.join(store, name)
+        try:
+            os.mkdir(directory, 0o700)
+            break
+        except FileExistsError:
+            continue
+    try:
+        os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
+        text = json.dumps({"version": VERSION, "id": name, **facts}, indent=1, ensure_ascii=True)
+        _write(os.path.join(directory, RESERVED), b" " * (_RESERVE - 1) + b"\n")
+        _write(os.path.join(directory, LOG), b"")
+        if stdin:
+            os.mkfifo(os.path.join(directory, STDIN), 0o600)
+        draft = os.path.join(directory, f"{TASK}.new")
+        _write(draft, text.encode() + b"\n")
+        os.rename(draft, os.path.join(directory, TASK))
+    except OSError:
+        discard(directory)
+        raise
+    return name, directory
+
+
+def discard(directory: str) -> None:
+    """It has come to nothing."""
+    store, name = os.path.split(directory)
+    for each in (TASK, f"{TASK}.new", RESERVED, LOG, STDIN):
+        _unlink(os.path.join(directory, each))
+    _unlink(os.path.join(store, LIVE, name))
+    try:
+        os.rmdir(directory)
+    except OSError:
+        pass  # something else is there: the next sweep will see
+
+
+def not_kept(store: str, error: OSError) -> InvalidRequest:
+    return InvalidRequest(
+        "task_not_kept",
+        f"A task cannot be kept in {store}: {error.strerror}.",
+        field="output_dir",
+        hint="Make room there, or name another place: ToolContext(output_dir=…), or XDG_STATE_HOME.",
+    )
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, _NEW, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)
