@@ -26,10 +26,12 @@ class Options(TypedDict, total=False):
     description: str
     mode: Mode
     timeout: float | None
+    yield_after: float | None
     cwd: StrPath | None
     env: Mapping[str, str]
     clear_env: bool
     stdin: str | bytes | None
+    open_stdin: bool
     merge: bool
     leftovers: Leftovers | None
     working_dir: StrPath | None

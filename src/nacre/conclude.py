@@ -7,7 +7,7 @@ import re
 import signal
 from typing import assert_never
 
-from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.happenings import LastWord, NeverBegan, Promoted, Stopped, Vanished
 from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT
 from nacre.result import (
     Cancelled,
@@ -38,6 +38,8 @@ def outcome_of(last: LastWord, plan: Plan) -> Outcome:
             return NotStarted(reason, _HINTS.get(number, ""))
         case Vanished(reason):
             return Lost(reason)
+        case Promoted(task):
+            return Running(task.id, promoted=True)
         case Stopped():
             if last.reason == TIMEOUT:
                 return TimedOut(plan.timeout)

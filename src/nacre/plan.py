@@ -19,7 +19,7 @@ from nacre.types import Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
 _MODES = ("default", "slow", "background")
-_LEFTOVERS = ("keep", "end")
+_LEFTOVERS = ("keep", "end", "detach")
 _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
@@ -32,6 +32,13 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     _check_lists(ctx)
     cwd = directory_for(request, ctx)
     timeout, remarks = _timeout(request, profile)
+    yield_after = _yield_after(request)
+    background = request.mode == "background"
+    if not background and profile.on_timeout == "promote":
+        yield_after, timeout = min(timeout, yield_after or timeout), float("inf")
+    if yield_after is not None and yield_after >= timeout:
+        yield_after = None
+    _check_stdin(request)
     leftovers = one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
     _check_env(request.env)
     environment = build_env(
@@ -39,19 +46,23 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     )
     limits = limits_for(ctx, profile)
     confined = confine(ctx, cwd, limits, environment.values)
-    quiet = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
+    extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
+    if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
+        extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
+    log = profile.log if limits.log is None else size_of(limits.log, "limits.log")
+    spill = profile.spill if limits.spill is None else size_of(limits.spill, "limits.spill")
     return Plan(
         text=text,
         bash=_bash(),
         cwd=cwd,
-        env={**environment.values, **quiet, "PWD": cwd},
+        env={**environment.values, **extra, "PWD": cwd},
         stdin=_stdin(request.stdin),
-        merge=bool(request.merge),
+        merge=bool(request.merge) or background,
         timeout=timeout,
         grace=profile.grace,
-        leftovers="keep" if leftovers == "keep" else "end",
+        leftovers="end" if leftovers == "end" else "keep",
         output=profile.output if limits.output is None else size_of(limits.output, "limits.output"),
-        spill=profile.spill if limits.spill is None else size_of(limits.spill, "limits.spill"),
+        spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
         spill_dir=None if ctx.output_dir is None else output_directory(ctx.output_dir),
         spill_name=_spill_name(ctx.conversation_id),
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
@@ -62,6 +73,13 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
+        apart=background or yield_after is not None or leftovers == "detach",
+        background=background,
+        open_stdin=bool(request.open_stdin),
+        yield_after=yield_after,
+        detach=leftovers == "detach",
+        log=log,
+        tasks=profile.tasks if limits.tasks is None else size_of(limits.tasks, "limits.tasks"),
     )
 
 
@@ -105,30 +123,49 @@ def _check_lists(ctx: ToolContext) -> None:
 
 def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]]:
     mode = one_of(request.mode, _MODES, "mode")
-    if mode == "background":
-        raise InvalidRequest(
-            "mode_unavailable",
-            "Background tasks are not part of this version of nacre.",
-            field="mode",
-            hint="Use mode='slow', or start it with `&`: it is kept until this program ends.",
-        )
     asked = request.timeout
     if asked is None:
-        return (profile.slow_timeout if mode == "slow" else profile.timeout), ()
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # nor NaN
-        raise InvalidRequest(
-            "bad_timeout",
-            f"`timeout` is {asked!r}.",
-            field="timeout",
-            hint=f"Give seconds above 0 and up to {profile.max_timeout:g}.",
-        )
-    if asked <= profile.max_timeout:
+        return float("inf") if mode == "background" else profile.slow_timeout if mode == "slow" else profile.timeout, ()
+    most = float("inf") if mode == "background" else profile.max_timeout
+    _check_seconds(asked, "timeout", f"Give seconds above 0 and up to {most:g}.")
+    if asked <= most:
         return float(asked), ()
     shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
     remark = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
     if _LOOKS_LIKE_MILLISECONDS <= asked < _BEYOND_WORDS:
         remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
     return profile.max_timeout, (remark,)
+
+
+def _yield_after(request: Request) -> float | None:
+    asked = request.yield_after
+    if asked is None:
+        return None
+    _check_seconds(asked, "yield_after", "Give seconds above 0.")
+    if request.mode == "background":
+        raise InvalidRequest(
+            "bad_yield_after",
+            "`yield_after` has no meaning with mode='background': that is a task from the start.",
+            field="yield_after",
+            hint="Leave one of them out.",
+        )
+    return float(asked)
+
+
+def _check_seconds(asked: object, field: str, hint: str) -> None:
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # nor NaN
+        raise InvalidRequest(f"bad_{field}", f"`{field}` is {asked!r}.", field=field, hint=hint)
+
+
+def _check_stdin(request: Request) -> None:
+    if request.open_stdin and (request.mode != "background" or request.stdin is not None):
+        what = "with `stdin`" if request.mode == "background" else "without mode='background'"
+        raise InvalidRequest(
+            "bad_open_stdin",
+            f"`open_stdin` has no meaning {what}.",
+            field="open_stdin",
+            hint="Start a task with open_stdin=True, and write to it with Tasks.write.",
+        )
 
 
 def _check_env(env: Mapping[str, str]) -> None:

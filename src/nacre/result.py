@@ -192,6 +192,20 @@ class Process:
 
 
 @frozen
+class TaskRef:
+    """What a task is known by."""
+
+    id: str
+    pid: int
+    pgid: int
+    """Its process group: `kill -9 -PGID` ends it by hand."""
+    output_file: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "pid": self.pid, "pgid": self.pgid, "output_file": self.output_file}
+
+
+@frozen
 class Spill:
     """The file that holds what was too much for memory, in order of arrival."""
 
@@ -242,6 +256,8 @@ class Result:
     """Processes of this run that are still alive."""
     ended: tuple[Process, ...] = ()
     """Processes that the shell had left running and that were ended, as `leftovers="end"` asks."""
+    task: TaskRef | None = None
+    """What goes on: the command itself, or what it left running."""
     spill: Spill | None = None
     enforced: tuple[str, ...] = ()
     """Restrictions that were in force, not the ones asked for."""
@@ -316,6 +332,7 @@ class Result:
             },
             "running": [process.to_dict() for process in self.running],
             "ended": [process.to_dict() for process in self.ended],
+            "task": None if self.task is None else self.task.to_dict(),
             "spill": None
             if self.spill is None
             else {"path": self.spill.path, "bytes": self.spill.bytes, "complete": self.spill.complete},

@@ -101,6 +101,8 @@ class Session:
         return [f"The session's directory {lost} no longer exists; {consequence} in {self.cwd}."]
 
     def _learn(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
+        if result.task is not None and result.task.pid == result.pid:
+            return []  # it goes on, as a task: there is nothing to learn yet
         directory, environment = _told(state)
         if directory is None and isinstance(result.outcome, Exited):
             return [_NOT_TOLD]

@@ -21,7 +21,7 @@ PIPE_SIZE = 1 << 20
 _F_SETPIPE_SZ = 1031
 
 
-def become_keeper() -> None:
+def become_keeper(name: bytes = b"nacre-keeper") -> None:
     """Orphans come to this process, and no other process of this user may read its memory or environment."""
     if not LINUX:
         return
@@ -31,7 +31,7 @@ def become_keeper() -> None:
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    libc.prctl(_PR_SET_NAME, b"nacre-keeper", 0, 0, 0)
+    libc.prctl(_PR_SET_NAME, name, 0, 0, 0)
 
 
 def payload(data: bytes) -> int:

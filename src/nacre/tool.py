@@ -20,12 +20,13 @@ from nacre.frozen import frozen
 from nacre.gate import Gate
 from nacre.guard import Guard, remember, restored
 from nacre.keeper.client import private_directory
-from nacre.keeper.happenings import Began, Printed
+from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
 from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.permission import permission
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Started
+from nacre.tasks.following import Following
 from nacre.types import Access, Limits, Plan, Request, ToolContext
 
 _LATE = 1.0
@@ -86,6 +87,12 @@ class Bash:
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=permitted, remarks=plan.remarks))
             return
         plan = permitted
+        if plan.background:
+            from nacre.background import begin  # loaded by whoever starts one
+
+            async for event in begin(request, ctx, plan):
+                yield event
+            return
         if not await self._gate.enter(ctx.cancel):
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
             return
@@ -94,9 +101,10 @@ class Bash:
         try:
             guard = await remember(plan)
             run = await start(plan, None if carry is None else carry.state)
+            following = Following(run, collector, request, ctx, plan)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
-                while isinstance(happening := await run.next(), Began | Printed):
+                while isinstance(happening := await following.next(), Began | Printed):
                     if isinstance(happening, Began):
                         pid = happening.pid
                         yield Started(pid)
@@ -104,6 +112,7 @@ class Bash:
                         yield Chunk(happening.stream, data)
                 for stream, data in collector.flush():
                     yield Chunk(stream, data)
+                await following.adopt(happening)
             finally:
                 if forget is not None:
                     forget()
@@ -114,6 +123,7 @@ class Bash:
         finally:
             self._gate.leave()
             spill = collector.close()
+        assert isinstance(happening, NeverBegan | Stopped | Vanished | Promoted)
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
@@ -135,9 +145,10 @@ class Bash:
                 pid=pid,
                 running=happening.running,
                 ended=happening.ended,
+                task=following.task,
                 spill=spill,
                 enforced=() if pid is None else plan.enforced,
-                remarks=(*plan.remarks, *remarks, *undone, *collector.remarks()),
+                remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
             )
         )
 

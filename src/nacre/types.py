@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
 Network: TypeAlias = "bool | Literal['loopback'] | tuple[int, ...]"
-Leftovers: TypeAlias = Literal["keep", "end"]
+Leftovers: TypeAlias = Literal["keep", "end", "detach"]
 StrPath: TypeAlias = "str | PathLike[str]"
 
 KIB = 1024
@@ -39,9 +39,12 @@ class Request:
     description: str = ""
     """For the people and logs that watch; never interpreted."""
     mode: Mode = "default"
-    """Which of the profile's timeouts applies when `timeout` is not given."""
+    """Which of the profile's timeouts applies when `timeout` is not given; `background` starts a task, which has none,
+    and returns at once."""
     timeout: float | None = None
     """Seconds. None: the profile's. Above the profile's maximum it is lowered, and the result says so."""
+    yield_after: float | None = None
+    """Seconds after which it goes on as a task, and the call returns with what it has printed so far."""
     cwd: StrPath | None = None
     """Relative to the context's `working_dir`, which is also the default."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -50,11 +53,13 @@ class Request:
     """Inherit nothing: only `env`, and what keeps programs from waiting for a person."""
     stdin: str | bytes | None = None
     """None: `/dev/null`."""
+    open_stdin: bool = False
+    """For `background`: leave stdin open, for `Tasks.write`."""
     merge: bool = False
-    """One pipe for stdout and stderr: their order is then exact, and all of it is `stdout`."""
+    """One pipe for stdout and stderr: their order is then exact, and all of it is `stdout`. A task always has one."""
     leftovers: Leftovers | None = None
-    """Processes still running when the shell has exited: `keep` them until the host ends, or `end` them now.
-    None: the profile's choice."""
+    """Processes still running when the shell has exited become a task: `keep` it until the host ends, or `detach` it
+    from the host; or `end` them now. None: the profile's choice."""
 
 
 @frozen(kw_only=True)
@@ -65,6 +70,10 @@ class Limits:
     """Bytes of each stream (and of both together) held in memory: its beginning and its end."""
     spill: int | None = None
     """Bytes of the spill file, which keeps what memory does not. 0: no spill file."""
+    log: int | None = None
+    """Bytes of a task's log; beyond that its beginning and its end."""
+    tasks: int | None = None
+    """How many tasks may be running when another is started, in one place."""
     memory: int | None = None
     """Bytes of memory, all processes of the run together."""
     cpu: float | None = None
@@ -103,7 +112,8 @@ class ToolContext:
     allow_partial: bool = False
     """Run confined as far as this kernel goes, rather than not at all; `Result.enforced` tells how far."""
     output_dir: StrPath | None = None
-    """Where spill files go, and stay. None: a private directory that goes when this process does."""
+    """Where spill files and tasks go, and stay. None: spill files go to a private directory that goes when this process
+    does, tasks to the user's state directory."""
     conversation_id: str = ""
     """Part of the names of files made for this call."""
     allowed_paths: tuple[StrPath, ...] = ()
@@ -131,7 +141,7 @@ class Plan:
     merge: bool
     timeout: float
     grace: float
-    leftovers: Leftovers
+    leftovers: Literal["keep", "end"]
     output: int
     spill: int
     spill_dir: str | None
@@ -151,3 +161,16 @@ class Plan:
     enforced: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     """Paths to be compared before and after."""
+    apart: bool = False
+    """With a keeper of its own, because it may outlive this process."""
+    background: bool = False
+    """It is a task from the start."""
+    open_stdin: bool = False
+    yield_after: float | None = None
+    """Seconds after which it becomes a task."""
+    detach: bool = False
+    """What it leaves running outlives this process."""
+    log: int = 0
+    """Bytes of a task's log."""
+    tasks: int = 0
+    """How many may be running when it is started."""

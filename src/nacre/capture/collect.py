@@ -6,7 +6,7 @@ that each chunk decodes by itself, and so does their order of arrival.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nacre.capture.characters import incomplete
 from nacre.capture.record import Record
@@ -61,6 +61,17 @@ class Collector:
         """stdout, stderr, both."""
         out, err = self._streams["stdout"].captured(), self._streams["stderr"].captured()
         return out, err, self._both.captured()
+
+    @property
+    def seen(self) -> int:
+        return self._both.seen
+
+    def so_far(self) -> Iterator[bytes]:
+        """Everything that was printed, in order, as far as it is kept: from memory, or from the spill file."""
+        if self._spill is None:
+            yield self._both.everything()
+        else:
+            yield from self._spill.blocks()
 
     def remarks(self) -> list[str]:
         if self._spill is None or not self._spill.problem:

@@ -5,15 +5,17 @@ A full disk, a missing directory or the cap make it incomplete; they never distu
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nacre.errors import NacreError
 from nacre.result import Spill
 
 FREE_FLOOR = 64 * 1024 * 1024
 """Bytes of the disk that are left alone."""
+_BLOCK = 1024 * 1024
 
 
 class SpillFile:
@@ -59,6 +61,12 @@ class SpillFile:
             self._fail(error)
         if not self.complete:
             self.close()
+
+    def blocks(self) -> Iterator[bytes]:
+        """What it holds."""
+        with contextlib.suppress(OSError), open(self.path, "rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
 
     def close(self) -> None:
         if self._fd is not None:

@@ -18,11 +18,12 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from nacre import system
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
+from nacre.keeper.folder import SCRATCH
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
 from nacre.keeper.wire import CLEAN, MAIN_FD, Channel, Start, environment_block
 from nacre.types import Plan
@@ -32,6 +33,16 @@ _NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC
 """All the environment that the keeper gets: every command of this user may be able to read it."""
 _DESCRIPTORS = 96
 """What the keeper cannot do without."""
+
+
+class Folder(NamedTuple):
+    """A task's directory, open."""
+
+    task: str
+    path: str
+    fd: int
+    stdin: int | None = None
+    """Its standard input, if that is to stay open."""
 
 
 class Closable(Protocol):
@@ -44,7 +55,7 @@ class Client:
     def __init__(self, predecessor: Client | None = None) -> None:
         """OSError: this process lacks something for it."""
         self.identity = _identity()
-        self.prefix = int.from_bytes(os.urandom(4), "big") << _COUNTER_BITS
+        self.prefix = _random_prefix()
         """The first of the tags that this keeper's runs carry."""
         self.dead = False
         self.last_words = ""
@@ -82,16 +93,21 @@ class Client:
             return not self.dead and not poll.poll(0)
         return False
 
-    def start(self, plan: Plan, state: int | None) -> Channel:
-        """Ask for a run; its channel tells the rest. BlockingIOError: the keeper is busy, ask again shortly."""
-        confinement = plan.confinement
+    def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> tuple[Channel, int]:
+        """Ask for a run; its channel tells the rest. Gives its tag too. `folder`: it is a task from the start.
+
+        BlockingIOError: the keeper is busy, ask again shortly.
+        """
+        confinement, private = plan.confinement, b""
         if plan.scratch:
-            confinement += b"\0scratch=" + os.fsencode(self.private_directory())
+            private = self._private_place(plan, folder)
+            confinement += b"\0scratch=" + private
         with self._lock, contextlib.ExitStack() as stack:
             if self.dead:
                 raise ConnectionResetError  # another thread has found out
             self._count = (self._count + 1) % (1 << _COUNTER_BITS)
-            tag = self.prefix + self._count
+            # what has a keeper of its own is not to end with this one
+            tag = _random_prefix() if plan.apart else self.prefix + self._count
             control, theirs = Channel.pair()
             stack.enter_context(theirs)
             fds = [theirs.fileno()]
@@ -99,18 +115,37 @@ class Client:
                 if data is not None:
                     fds.append(system.payload(data))
                     stack.callback(os.close, fds[-1])
-            if state is not None:
-                fds.append(state)
+            if folder is not None and folder.stdin is not None:
+                fds.append(folder.stdin)
+            fds += [fd for fd in (state, None if folder is None else folder.fd) if fd is not None]
+            start = self._start(plan, tag, confinement, has_state=state is not None)
+            if plan.apart:
+                start.apart, start.private = True, private
+            if folder is not None:
+                start.task, start.cap = os.fsencode(folder.task), plan.log
+                start.has_stdin = plan.stdin is not None or folder.stdin is not None
             try:
-                self.channel.send(self._message(plan, tag, confinement, has_state=state is not None), fds)
+                self.channel.send(start.message(), fds)
             except BaseException as error:
                 control.close()
                 if isinstance(error, OSError) and error.errno == errno.ETOOMANYREFS:
                     raise BlockingIOError from error  # too many descriptors on their way to the keeper
                 raise
-            return control
+            return control, tag
 
-    def _message(self, plan: Plan, tag: int, confinement: bytes, *, has_state: bool) -> bytes:
+    def _private_place(self, plan: Plan, folder: Folder | None) -> bytes:
+        """Where its private TMPDIR is made: it must not go before the run does."""
+        if not plan.apart:
+            return os.fsencode(self.private_directory())
+        if folder is None:
+            import tempfile
+
+            return os.fsencode(tempfile.mkdtemp(prefix="nacre-"))
+        path = os.path.join(folder.path, SCRATCH)
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return os.fsencode(path)
+
+    def _start(self, plan: Plan, tag: int, confinement: bytes, *, has_state: bool) -> Start:
         env, block = self._environment
         if env != plan.env:
             block = environment_block(plan.env)
@@ -129,7 +164,7 @@ class Client:
             text=plan.text if len(plan.text) <= TEXT_MAX else None,
             env=block,
             confinement=confinement,
-        ).message()
+        )
 
     def private_directory(self) -> str:
         with self._lock:
@@ -204,6 +239,10 @@ class Client:
         os.close(self._stderr)
         if self._process is not None:
             os.close(self._process)
+
+
+def _random_prefix() -> int:
+    return int.from_bytes(os.urandom(4), "big") << _COUNTER_BITS
 
 
 def _identity() -> tuple[int, int]:

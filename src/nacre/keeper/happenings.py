@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from nacre.result import Process, StreamName
+from nacre.result import Process, StreamName, TaskRef
 
 
 class Began(NamedTuple):
@@ -15,6 +15,21 @@ class Began(NamedTuple):
 class Printed(NamedTuple):
     stream: StreamName
     data: bytes
+
+
+class Going(NamedTuple):
+    """A task has not failed at once."""
+
+
+class Adopted(NamedTuple):
+    """It is a task now, known by this process."""
+
+    pid: int
+    pgid: int
+
+
+class NotAdopted(NamedTuple):
+    reason: str
 
 
 class NeverBegan(NamedTuple):
@@ -47,8 +62,18 @@ class Vanished(NamedTuple):
     ended: tuple[Process, ...] = ()
 
 
-LastWord: TypeAlias = NeverBegan | Stopped | Vanished
-Happening: TypeAlias = Began | Printed | LastWord
+class Promoted(NamedTuple):
+    """It goes on as a task: the last that its caller hears of it."""
+
+    task: TaskRef
+    duration: float
+    running: tuple[Process, ...] = ()
+    ended: tuple[Process, ...] = ()
+
+
+LastWord: TypeAlias = NeverBegan | Stopped | Vanished | Promoted
+Answer: TypeAlias = Going | Adopted | NotAdopted
+Happening: TypeAlias = Began | Printed | Answer | LastWord
 
 
 def stopped(fields: Sequence[bytes]) -> Stopped:

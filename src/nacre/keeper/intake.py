@@ -45,6 +45,15 @@ class Intake:
         if self._held < _HIGH_WATER and len(self._reading) < len(self._streams) and not self._over:
             self._resume()
 
+    def pause(self) -> None:
+        """Leave what is there for another reader, until `resume`, if that comes."""
+        self._over = True
+        self._pause()
+
+    def resume(self) -> None:
+        self._over = False
+        self._resume()
+
     def drain(self) -> None:
         """What the pipes hold now, and no more: whoever writes after the shell's end writes to the keeper."""
         self._over = True

@@ -9,17 +9,28 @@ import asyncio
 import contextlib
 import errno
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Sequence
 
 from nacre.keeper import client as keepers
-from nacre.keeper.client import Client
-from nacre.keeper.happenings import Began, Happening, NeverBegan, Printed, Vanished, stopped
+from nacre.keeper.client import Client, Folder
+from nacre.keeper.happenings import (
+    Adopted,
+    Began,
+    Going,
+    Happening,
+    NeverBegan,
+    NotAdopted,
+    Printed,
+    Vanished,
+    stopped,
+)
 from nacre.keeper.intake import Intake
 from nacre.keeper.orphans import end_orphans
 from nacre.keeper.run import GIVE_UP
-from nacre.keeper.wire import CANCEL, Channel
+from nacre.keeper.wire import CANCEL, Adoption, Channel
 from nacre.result import StreamName
 from nacre.types import Plan
 
@@ -30,9 +41,13 @@ _KEEPER_LATE = 10.0
 
 
 class LiveRun:
-    def __init__(self, keeper: Client, control: Channel, plan: Plan) -> None:
+    def __init__(self, keeper: Client, control: Channel, plan: Plan, tag: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._keeper = keeper
+        self._tag = tag
+        self._apart = plan.apart
+        self._own_keeper = 0
+        """The process that keeps it, if that is not the host's one keeper."""
         self._control = control
         self._pid: int | None = None
         self._names: tuple[StreamName, ...] = ("stdout",) if plan.merge else ("stdout", "stderr")
@@ -42,6 +57,12 @@ class LiveRun:
         self._lock = threading.RLock()
         self._closed = False
         self._listening = True
+        self._hearing = True
+        """There is more to be heard on its channel, after its last word too: what becomes of what it left running."""
+        self._asked = False
+        """Whether it can be made a task."""
+        self._recorded = plan.background
+        """It is one from the start: its output is none of ours."""
         self._lost = False
         self._began = self._last_output = self._loop.time()
         self._loop.add_reader(control.fileno(), self._hear)
@@ -75,6 +96,31 @@ class LiveRun:
         """No last word has been heard yet."""
         return self._listening
 
+    def pause(self) -> list[Printed]:
+        """Read no more; gives what was read and not taken yet. What is not read stays, for whoever reads on."""
+        self._intake.pause()
+        taken = [happening for happening in self._happened if isinstance(happening, Printed)]
+        self._happened = deque(happening for happening in self._happened if not isinstance(happening, Printed))
+        self._intake.taken(sum(len(printed.data) for printed in taken))
+        return taken
+
+    def resume(self) -> None:
+        self._intake.resume()
+
+    def ask_adoption(self, adoption: Adoption, folder: int) -> bool:
+        """Have it made a task; `Adopted` or `NotAdopted` is among what happens next. False: there is nobody to ask."""
+        try:
+            self._control.send(adoption.message(), [folder])
+        except OSError:
+            return False
+        self._listen_again()
+        return True
+
+    def let_go(self) -> None:
+        """Of a task: it needs nobody."""
+        self._listening = False
+        self.close()
+
     def cancel(self) -> None:
         """From any thread; the end arrives as usual."""
         with self._lock:
@@ -99,7 +145,13 @@ class LiveRun:
     def _say_cancel(self) -> None:
         with contextlib.suppress(OSError):
             self._control.send(CANCEL)
+        self._signal_own_keeper(signal.SIGCONT)
         self._keeper.wake()
+
+    def _signal_own_keeper(self, number: int) -> None:
+        if self._own_keeper:
+            with contextlib.suppress(OSError):
+                os.kill(self._own_keeper, number)
 
     def abandon_copies(self) -> None:
         """In a forked child: the run goes on in the parent."""
@@ -111,28 +163,40 @@ class LiveRun:
 
     def _hear(self) -> None:
         try:
-            while self._listening and (message := self._control.receive()) is not None:
+            while self._hearing and (message := self._control.receive()) is not None:
                 self._understand(message[0].split(b"\0"), message[1])
         except EOFError:
+            self._hearing = False
             self._loop.remove_reader(self._control.fileno())
             # A dying keeper's descriptors close one after another: look at the main one when all are.
             self._loop.call_later(_DYING, self._explain)
 
     def _explain(self) -> None:
         """The keeper has closed this run's channel without a last word."""
-        if self._pid is None and self._keeper.alive:
+        if self._asked:
+            self._answer(NotAdopted("it has ended"))
+        elif self._pid is None and self._keeper.alive and not self._apart:
             self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
         else:
             self._lose()
 
     def _understand(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
         match fields:
-            case [b"started", pid]:
+            case [b"started", pid, keeper]:
+                self._own_keeper = int(keeper) if self._apart else 0
                 self._start_reading(int(pid), fds)
+            case [b"going"]:
+                self._happen(Going())
+            case [b"adopted", pid, pgid]:
+                self._answer(Adopted(int(pid), int(pgid)))
+            case [b"failed", _, reason] if self._asked:
+                self._answer(NotAdopted(reason.decode("utf-8", "replace")))
             case [b"failed", number, reason]:
                 self._fail(int(number), reason.decode("utf-8", "replace"))
             case [b"ended", *account]:
-                self._stop_listening()
+                self._listening = False
+                if not self._asked:
+                    self._stop_listening()
                 self._intake.drain()
                 self._happen(stopped(account))
             case _:
@@ -140,6 +204,9 @@ class LiveRun:
 
     def _start_reading(self, pid: int, fds: Sequence[int]) -> None:
         self._pid = pid
+        if self._recorded:
+            self._happen(Began(pid))
+            return
         if len(fds) < len(self._names):  # the kernel drops what finds no free descriptor
             for fd in fds:
                 os.close(fd)
@@ -153,8 +220,18 @@ class LiveRun:
             self._stop_listening()
             self._happen(NeverBegan(number, reason))
 
+    def _answer(self, answer: Adopted | NotAdopted) -> None:
+        self._asked = False
+        self._happen(answer)
+
+    def _listen_again(self) -> None:
+        self._asked = True
+        if not self._hearing:
+            self._hearing = True
+            self._loop.add_reader(self._control.fileno(), self._hear)
+
     def _stop_listening(self) -> None:
-        self._listening = False
+        self._listening = self._hearing = False
         self._loop.remove_reader(self._control.fileno())
 
     def _overdue(self) -> None:
@@ -167,12 +244,16 @@ class LiveRun:
         """The keeper is gone without a word about this run, or does not answer in time."""
         if self._listening and not self._closed:
             self._stop_listening()
-            self._keeper.bury()
+            if self._apart:
+                self._signal_own_keeper(signal.SIGKILL)
+            else:
+                self._keeper.bury()
             self._lost = True
             self._wake()
 
     async def _clean_up(self) -> Happening:
-        left = await end_orphans(self._keeper, self._pid)
+        first, last = (self._tag, self._tag) if self._apart else (self._keeper.prefix, self._keeper.last_tag)
+        left = await end_orphans(first, last, self._pid)
         self._intake.drain()
         words = self._keeper.last_words
         reason = f"nacre's keeper process was killed{': ' + words if words else ''}"
@@ -211,22 +292,25 @@ class Stillborn:
 
     def close(self) -> None: ...
 
+    def let_go(self) -> None: ...
 
-async def start(plan: Plan, state: int | None = None) -> LiveRun | Stillborn:
-    """Hand a plan to the keeper. `state` is a file for the shell's last directory and environment.
+
+async def start(plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
+    """Hand a plan to the keeper. `state` is a file for the shell's last directory and environment, `folder` that of a
+    task.
 
     What this process lacks for it, descriptors most likely, is the run's first and last word.
     """
     while True:
         keeper = keepers.client()
         try:
-            control = keeper.start(plan, state)
+            control, tag = keeper.start(plan, state, folder)
         except BlockingIOError:
             await asyncio.sleep(_BUSY)
         except ConnectionError:
             keeper.bury()  # it died since the last run: the next one will do, and what it kept ends with it
-            await end_orphans(keeper)
+            await end_orphans(keeper.prefix, keeper.last_tag)
         except OSError as error:
             return Stillborn(NeverBegan(error.errno or 0, error.strerror or str(error)))
         else:
-            return LiveRun(keeper, control, plan)
+            return LiveRun(keeper, control, plan, tag)

@@ -10,7 +10,7 @@ import socket
 from nacre.keeper.serve import Keeper
 from nacre.keeper.spawn import FIRST_FREE_FD
 from nacre.keeper.wire import MAIN_FD, Channel
-from nacre.system import become_keeper
+from nacre.system import LINUX, become_keeper
 
 _HEARD = {
     "SIGKILL",
@@ -54,4 +54,12 @@ def _prepare() -> tuple[int, int]:
 
 def main() -> None:
     files = _prepare()
-    Keeper(Channel(socket.socket(fileno=MAIN_FD)), files).serve()
+    Keeper(Channel(socket.socket(fileno=MAIN_FD)), files, _host()).serve()
+
+
+def _host() -> int | None:
+    """A descriptor that tells of its end: a child that it forked may hold our socket open after it is dead."""
+    try:
+        return os.pidfd_open(os.getppid()) if LINUX else None
+    except OSError:
+        return None  # an old kernel; the socket has to do

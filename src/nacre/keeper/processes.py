@@ -84,6 +84,12 @@ def _threads(pid: int) -> int:
         return 0
 
 
+def started(pid: int) -> int:
+    """When, in the kernel's ticks since it was booted: tells a process from a later one of the same number."""
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return int(fields[19]) if len(fields) > 19 else 0
+
+
 def command_line(seen: Seen) -> str:
     """What a person would recognise it by."""
     if LINUX:

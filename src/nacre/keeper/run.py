@@ -21,6 +21,8 @@ TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nacre.keeper.record import Record
+
 GIVE_UP = 1.0
 """Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
 _FREEZE = 0.0005
@@ -33,8 +35,8 @@ _WILD = 2.0
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
 
-EXIT, TIMEOUT, CANCEL, LIMIT = b"exit", b"timeout", b"cancel", b"limit"
-"""Why a run ended; after the last stands which limit, how much it allows and how much was used."""
+EXIT, TIMEOUT, CANCEL, LIMIT, KILL = b"exit", b"timeout", b"cancel", b"limit", b"kill"
+"""Why a run ended. After LIMIT stands which one, how much it allows and how much was used; after KILL, who asked."""
 
 
 class Run:
@@ -51,15 +53,20 @@ class Run:
         "forks",
         "grace",
         "groups",
+        "input",
         "keep",
         "kill_at",
         "killing_since",
+        "left_status",
         "leftovers",
         "patience",
         "pid",
         "pipes",
+        "principal",
         "reason",
+        "record",
         "scratch",
+        "signal",
         "spent",
         "start",
         "status",
@@ -81,6 +88,16 @@ class Run:
         self.deadline = self.began + start.timeout
         self.pipes = {processes.pipe_name(fd) for fd in self.fds}
         self.reason = EXIT
+        self.signal = int(signal.SIGTERM)
+        """What it is asked to end with."""
+        self.record: Record | None = None
+        """It is a task, and this is where that is written down."""
+        self.principal: int | None = None
+        """Of a task that is made of what a shell left running: the one that it is named after; 0 when that is dead."""
+        self.left_status: int | None = None
+        """That one's wait status; until it is known, that of the last to die."""
+        self.input: int | None = None
+        """Our end of a task's standard input, while that is open."""
         self.asleep = False
         self.suspect = False
         """It seemed to have too much memory, a moment ago."""
@@ -161,7 +178,7 @@ class Run:
         TERM, and its shell would wait for it instead of running its trap.
         """
         self.reason = reason
-        if reason.startswith(LIMIT):
+        if reason.startswith(LIMIT) or self.signal == signal.SIGKILL:
             self.kill_at = time.monotonic()  # what runs wild gets no time to run on
             return
         members = self.members()
@@ -179,7 +196,7 @@ class Run:
             adopt()
             members = self.members()
         self.forks = {pid for pid, seen in members.items() if pid != self.pid and processes.is_fork(seen)}
-        for number in (signal.SIGTERM, signal.SIGCONT):
+        for number in (self.signal, signal.SIGCONT):
             for pid in members:
                 send_signal(pid, number)
         self.kill_at = time.monotonic() + self.grace
@@ -209,7 +226,7 @@ class Run:
         """A fork that has become another program since: bash may have taken the TERM for its own, and forgotten it."""
         for pid in [pid for pid in self.forks if pid in members and not processes.is_fork(members[pid])]:
             self.forks.discard(pid)
-            send_signal(pid, signal.SIGTERM)
+            send_signal(pid, self.signal)
 
     def climb(self, now: float, adopt: Callable[[], None]) -> float | None:
         """When to look again; None when there is nothing more to do."""
@@ -233,6 +250,19 @@ class Run:
         for pid in members:
             send_signal(pid, signal.SIGKILL)
         return now + _LOOK_SOON
+
+    def close_input(self) -> None:
+        """Nothing more comes on its standard input."""
+        if self.input is not None:
+            os.close(self.input)
+            self.input = None
+
+    def note_end(self, pid: int, status: int) -> None:
+        """One of what the shell had left running is dead."""
+        if self.principal != 0:
+            self.left_status = status
+        if self.principal == pid:
+            self.principal = 0
 
     # what the host hears
 

@@ -53,6 +53,11 @@ def remove_scratch(path: bytes) -> None:
             work()  # no thread to be had: then everything else waits
 
 
+def forget() -> None:
+    """In a fork: that work is its parent's."""
+    _at_work.clear()
+
+
 def finish_removing() -> None:
     while _at_work:
         _at_work.pop().acquire()

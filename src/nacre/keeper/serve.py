@@ -1,28 +1,44 @@
-"""The keeper: starts runs, notices their ends, and ends them when asked, late or abandoned.
+"""The keeper: starts runs, and ends them when asked, late or abandoned.
 
 Takes START messages from the host; answers each on the run's own channel with STARTED or FAILED, then ENDED. A channel
-that closes means nobody waits any more: a run in progress is ended, what an ended run left behind is drained. When the
-host is gone everything is ended, and with its last duty the keeper goes. Knows nothing of output but how to throw it
-away.
+that closes means nobody waits any more: a run in progress is ended, what an ended run left behind is drained. ADOPT on
+it makes the run a task: from then on its output goes to its log and its end is written down. When the host is gone
+everything is ended that is not detached, and with its last duty the keeper goes.
+
+A run that may outlive all that gets a keeper of its own, forked off this one, which hears of nothing else.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import time
 
 from nacre.keeper import processes
+from nacre.keeper.apart import Heir
+from nacre.keeper.care import BECOMING, Care
 from nacre.keeper.drain import drain
-from nacre.keeper.loop import Loop
+from nacre.keeper.folder import STDIN
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
-from nacre.keeper.run import CANCEL, GIVE_UP, LIMIT, TIMEOUT, Run, send_signal
-from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
-from nacre.keeper.spare import Spare
-from nacre.keeper.spawn import spawn
-from nacre.keeper.wire import CLEAN, FAILED, START, STARTED, Channel, Garbled, Start, environment_of
+from nacre.keeper.record import Record
+from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT, Run
+from nacre.keeper.scratch import finish_removing, remove_tree
+from nacre.keeper.spawn import Shell, spawn
+from nacre.keeper.wire import (
+    ADOPT,
+    ADOPTED,
+    CLEAN,
+    FAILED,
+    GOING,
+    START,
+    STARTED,
+    Adoption,
+    Channel,
+    Garbled,
+    Start,
+    environment_of,
+)
 from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
@@ -33,72 +49,56 @@ if TYPE_CHECKING:
 
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
-_BECOMING = 0.005
-"""Seconds until a fork has surely become the program it is to run."""
+_SETTLING = 0.001
+_SETTLED = 0.015
+"""Seconds after which a task that has not ended is said to be going, whatever it does."""
 
 
-class Keeper:
-    def __init__(self, main: Channel, files: tuple[int, int]) -> None:
+class Keeper(Care):
+    def __init__(self, main: Channel, files: tuple[int, int], host: int | None = None, *, alone: bool = False) -> None:
+        super().__init__()
         self.main = main
         self.files = files
         """The RLIMIT_NOFILE that commands get."""
-        self.host_gone = False
-        self.runs: dict[int, Run] = {}
-        """By tag: in progress, or with processes left over."""
-        self.shells: dict[int, Run] = {}
-        """By pid, while the shell lives."""
-        self.adopted: dict[int, Run | None] = {}
-        """Orphans by pid; None for one that no run can be found for."""
-        self.killed: set[int] = set()
-        """Tags of runs that were ended: whatever turns up with one is ended too."""
-        self.measured: set[int] = set()
-        """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
+        self.host = host
+        """A descriptor of the host's process, if there is such a thing here."""
+        self.alone = alone
+        """For one run only."""
+        self.heir = Heir()
         self.directories: list[bytes] = []
-        """Private directories of the host, to be removed at the end."""
+        """Private directories, to be removed at the end."""
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
         """The last one, in both forms."""
         self.confined: tuple[bytes, Confinement | None] = b"", None
         """The last one, in both forms."""
-        self.spare = Spare()
-        self.likely: Start | None = None
-        """What the next command will probably be like, once a run has ended."""
-        self.children = processes.own_children()
-        self.loop = Loop(self.runs)
 
     def serve(self) -> None:
         self.loop.watch(self.main, self.hear_host)
         self.loop.watch_children(self.reap)
-        self.watch_host()
-        while self.runs or not self.host_gone:
-            self.loop.turn(self.spare.due())
+        if self.host is not None:
+            self.loop.watch(self.host, self.lose_host)
+        while self.runs or not self.closing:
+            self.loop.turn(min((due for due in (self.spare.due(), self.heir.due()) if due is not None), default=None))
             if self.likely is not None:
-                like = self.likely
-                self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
+                self.get_ready(self.likely)
                 self.likely = None
             self.spare.expire()
+            self.heir.expire()
         self.spare.dismiss()
+        self.heir.dismiss()
         self.sweep()
         finish_removing()
         for directory in self.directories:
             remove_tree(directory)
 
+    def get_ready(self, like: Start) -> None:
+        """For a command like this one."""
+        if like.apart and not self.alone:
+            self.heir.prepare(like, self)
+        else:
+            self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
+
     # what the host says
-
-    def watch_host(self) -> None:
-        """A child that the host forked may hold our socket open after the host is dead."""
-        if not LINUX:
-            return
-        try:
-            host = os.pidfd_open(os.getppid())
-        except OSError:
-            return  # an old kernel; the socket has to do
-
-        def host_ended() -> None:
-            self.loop.forget(host)
-            os.close(host)
-            self.lose_host()
-
-        self.loop.watch(host, host_ended)
 
     def hear_host(self) -> None:
         fds: list[int] = []
@@ -107,49 +107,105 @@ class Keeper:
                 data, fds = message
                 verb, _, rest = data.partition(b"\0")
                 if verb == START and fds:
-                    self.start(Start.parse(data), fds)
+                    start = Start.parse(data)
+                    if start.apart and not self.alone:
+                        self.start_apart(start, data, fds)
+                    else:
+                        self.start(start, fds)
                 elif verb == CLEAN:
                     self.directories.append(rest)
                 _close(fds)
+                if self.alone:
+                    self.close_main()
+                    return
         except Garbled:
             _close(fds)  # the run's own channel among them, which says it all
         except EOFError:
-            self.lose_host()
+            if self.alone:
+                self.close_main()
+            else:
+                self.lose_host()
+
+    def close_main(self) -> None:
+        """It has what it is for."""
+        self.closing = True
+        self.loop.forget(self.main)
+        self.main.close()
+
+    def start_apart(self, start: Start, message: bytes, fds: list[int]) -> None:
+        try:
+            self.heir.inherit(start, message, fds, self)
+        except OSError as error:
+            control = Channel(socket.socket(fileno=fds.pop(0)))
+            self.fail(control, error)
 
     def start(self, start: Start, fds: list[int]) -> None:
         """Takes what it keeps out of `fds`."""
         control = Channel(socket.socket(fileno=fds.pop(0)))
-        wanted = (start.text is None, start.has_stdin, start.has_state)
+        wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
         if len(fds) != sum(wanted):
             raise Garbled("descriptors")
         rest = iter(fds)
-        text, stdin, state = (next(rest) if want else None for want in wanted)
+        text, stdin, state, folder = (next(rest) if want else None for want in wanted)
+        if start.private:
+            self.directories.append(start.private)
+        record: Record | None = None
+        orders = Orders(self)
         try:
-            confinement = self.confinement(start)
-            shell = self.spare.take(start)
-            if shell is not None and not shell.release(start):
-                shell.abandon()  # somebody killed it just now
-                shell = None
-            if shell is None:
-                shell = spawn(start, self.variables(start), self.files, text, stdin, state, self.confinement(start))
-                shell.release(start)
+            if folder is not None:
+                record = Record(os.dup(folder), start.task, start.cap, self.loop, orders)
+            shell = self.launch(start, record, text, stdin, state)
         except (OSError, ValueError) as error:
-            number = getattr(error, "errno", None) or 0
-            self.answer(
-                control, b"%b\0%d\0%b" % (FAILED, number, (os.strerror(number) if number else str(error)).encode())
-            )
-            control.close()
+            if record is not None:
+                record.abandon()
+            self.fail(control, error)
             return
-        run = Run(start, shell, control)
+        run = orders.run = Run(start, shell, control)
+        run.record = record
         self.runs[run.tag] = self.shells[run.pid] = run
         self.loop.watch(control, lambda: self.hear_run(run))
         if run.deadline < float("inf"):
             self.loop.at(run.deadline, run.tag, lambda: self.time_out(run))
+        confinement = self.confinement(start)
         if confinement is not None and confinement.watched:
             self.measured.add(run.tag)
             precede(True)
             self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
-        self.answer(control, b"%b\0%d" % (STARTED, run.pid), run.fds)
+        self.answer(control, b"%b\0%d\0%d" % (STARTED, run.pid, os.getpid()), () if record is not None else run.fds)
+        if record is not None:
+            if stdin is not None:
+                run.input = _open_input(record.folder)
+            drain(self.loop, run, alone=self.alone)
+            self.loop.at(run.began + _SETTLING, run.tag, lambda: self.settle(run))
+
+    def launch(
+        self, start: Start, record: Record | None, text: int | None, stdin: int | None, state: int | None
+    ) -> Shell:
+        """OSError: it could not be started."""
+
+        def release(shell: Shell) -> bool:
+            if record is not None:
+                try:
+                    record.begin(shell.pid, shell.pid, start.tag)
+                except OSError:
+                    shell.dismiss()
+                    raise
+            return shell.release(start)
+
+        shell = self.spare.take(start)
+        if shell is not None:
+            if release(shell):
+                return shell
+            shell.abandon()  # somebody killed it just now
+        shell = spawn(start, self.variables(start), self.files, text, stdin, state, self.confinement(start))
+        release(shell)
+        return shell
+
+    def fail(self, control: Channel, error: OSError | ValueError) -> None:
+        number = getattr(error, "errno", None) or 0
+        words = os.strerror(number) if number else str(error)
+        self.answer(control, b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace")))
+        control.close()
 
     def variables(self, start: Start) -> dict[bytes, bytes]:
         if start.env != self.environment[0]:
@@ -172,14 +228,27 @@ class Keeper:
             pass  # nobody waits any more; the channel's end is noticed in the loop
 
     def hear_run(self, run: Run) -> None:
-        """Anything the host says on a run's channel means: end it. So does silence for good."""
+        """Anything the host says on a run's channel means: end it; but for ADOPT. So does silence for good, unless it
+        is a task, which needs nobody to wait."""
+        fds: list[int] = []
         try:
             message = run.control.receive()
+            if message is None:
+                return
+            data, fds = message
+            if data.startswith(ADOPT) and fds:
+                self.make_task(run, Adoption.parse(data), fds)
+                return
+        except Garbled:
+            pass
         except EOFError:
             self.loop.forget(run.control)
+            if run.record is not None:
+                return
             drain(self.loop, run)
-            message = b"", []
-        if message is not None and not run.ended:
+        finally:
+            _close(fds)
+        if not run.ended or run.record is not None:
             self.end(run, CANCEL)
 
     def time_out(self, run: Run) -> None:
@@ -195,7 +264,7 @@ class Keeper:
         over = exceeded(watched, run.members(), run.spent)
         if over.startswith(b"memory") and not run.suspect:
             run.suspect = True  # a look at many processes while they fork can count the same memory twice
-            self.loop.at(time.monotonic() + _BECOMING, run.tag, lambda: self.measure(run, watched))
+            self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.measure(run, watched))
             return
         run.suspect = False
         if over:
@@ -205,138 +274,94 @@ class Keeper:
             self.loop.at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
 
     def lose_host(self) -> None:
-        if self.host_gone:
-            return
-        self.host_gone = True
+        self.closing = True
+        if self.host is not None:
+            self.loop.forget(self.host)
         self.loop.forget(self.main)
         for run in list(self.runs.values()):
-            drain(self.loop, run)
-            self.end(run, CANCEL)
+            if run.record is None:
+                drain(self.loop, run)
+            if run.record is None or not run.record.detached:
+                self.end(run, CANCEL)
 
-    def sweep(self) -> None:
-        """The last duty: whatever is below us now belongs to nobody else."""
-        until = time.monotonic() + GIVE_UP
-        while time.monotonic() < until:
-            members = processes.tree(set(self.children()))
-            for pid in members:
-                send_signal(pid, signal.SIGKILL)
-            self.reap()
-            if not members:
-                return
-            time.sleep(_BECOMING)
+    # tasks
 
-    # how runs end
+    def settle(self, run: Run) -> None:
+        """Say that it is going, once it is: what fails at once has ended before."""
+        if run.status is not None:
+            return  # its end is about to be told
+        now = time.monotonic()
+        if now < run.began + _SETTLED and not _goes(run):
+            self.loop.at(now + _SETTLING, run.tag, lambda: self.settle(run))
+        else:
+            self.answer(run.control, GOING)
 
-    def reap(self) -> None:
-        touched: list[Run] = []
-        while True:
-            try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                break
-            if pid == 0:
-                break
-            if self.spare.died(pid):
-                continue
-            run = self.shells.pop(pid, None)
-            if run is not None:
-                run.status = status
-                run.stopped = time.monotonic()
-            else:
-                run = self.adopted.pop(pid, None)
-                if run is None:
-                    continue
-                run.adopted.discard(pid)
-            run.spent += usage.ru_utime + usage.ru_stime
-            touched.append(run)
-        if touched:
-            self.adopt()
-            for run in touched:
-                self.review(run)
-
-    def adopt(self) -> None:
-        """Find out whose the orphans are that have come to us."""
-        for pid in self.children():
-            if pid in self.shells or pid in self.adopted or pid in self.spare.pids:
-                continue
-            run = self.owner(pid)
-            self.adopted[pid] = run
-            if run is not None:
-                run.adopted.add(pid)
-
-    def owner(self, pid: int) -> Run | None:
-        tag = processes.tag_of(pid)
-        if tag in self.killed and tag not in self.runs:
-            send_signal(pid, signal.SIGKILL)  # it slipped through the ladder
-            return None
-        if tag in self.runs:
-            return self.runs[tag]
-        # The tag is gone (`su` resets all limits, and so may the command). Its session or its pipes may still tell;
-        # and where there is only one run, it can be nobody else's.
-        seen = processes.look(pid)
-        pipes = processes.pipes_of(pid)
-        for run in self.runs.values():
-            if tag in run.foreign or (seen is not None and seen.sid == run.pid) or pipes & run.pipes:
-                return run
-        return next(iter(self.runs.values())) if len(self.runs) == 1 else None
-
-    def review(self, run: Run) -> None:
-        """Something of this run has died, or some time has passed: is it over?"""
-        if run.tag not in self.runs:
-            return
-        if run.kill_at is not None:
-            self.climb(run)
-        elif run.ended:
-            if not run.members():
-                self.drop(run)
-        elif run.status is not None:
-            members = run.members()
-            if run.patience and members:
-                run.patience -= 1
-                self.loop.at(time.monotonic() + _BECOMING, run.tag, lambda: self.review(run))
-            elif members and not run.keep:
-                self.end(run, run.reason)
-            else:
-                self.finish(run)
-
-    def end(self, run: Run, reason: bytes) -> None:
-        if run.kill_at is None:
-            self.adopt()
-            run.begin_ending(reason if run.status is None else run.reason, self.adopt)
-            self.killed.add(run.tag)
-            self.climb(run, timed=True)
-
-    def climb(self, run: Run, *, timed: bool = False) -> None:
-        """`timed`: this call keeps the ladder's clock; others are only a look because something died."""
+    def make_task(self, run: Run, adoption: Adoption, fds: list[int]) -> None:
+        """Of a run in progress, or of what an ended one has left running."""
         self.adopt()
-        again = run.climb(time.monotonic(), self.adopt)
-        if again is None:
-            self.finish(run)
-        elif timed:
-            self.loop.at(again, run.tag, lambda: self.climb(run, timed=True))
-
-    def finish(self, run: Run) -> None:
         members = run.members()
-        if not run.ended:
-            run.report(members)
-            if run.start.reusable and not self.host_gone:
-                self.likely = run.start
-        if not members or run.kill_at is not None:
-            self.drop(run)
+        principal = next(iter(members.values()), None) if run.status is not None else processes.look(run.pid)
+        orders = Orders(self)
+        orders.run = run
+        record: Record | None = None
+        try:
+            if principal is None:
+                raise ProcessLookupError
+            record = Record(
+                os.dup(fds[0]),
+                adoption.task,
+                adoption.cap,
+                self.loop,
+                orders,
+                seen=adoption.seen,
+                detached=adoption.detached,
+            )
+            record.begin(principal.pid, principal.pgid, run.tag)
+        except OSError as error:
+            if record is not None:
+                record.abandon()
+            self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
+            return
+        run.record = record
+        if run.status is not None:
+            run.principal = principal.pid
+        drain(self.loop, run, alone=self.alone)
+        self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, principal.pid, principal.pgid))
+        self.review(run)
 
-    def drop(self, run: Run) -> None:
-        self.runs.pop(run.tag, None)
-        self.shells.pop(run.pid, None)
-        self.loop.forget(run.control)
-        run.control.close()
-        for fd in run.fds:
-            self.loop.forget(fd)
-            os.close(fd)
-        run.fds.clear()
-        if run.tag in self.measured:
-            self.measured.discard(run.tag)
-            precede(bool(self.measured))
-        remove_scratch(run.scratch)
+
+class Orders:
+    """What a task's guests can have done."""
+
+    __slots__ = ("_care", "run")
+
+    def __init__(self, care: Care) -> None:
+        self._care = care
+        self.run: Run | None = None
+
+    def kill(self, number: int, grace: float, who: str) -> None:
+        if self.run is not None:
+            self._care.kill(self.run, number, grace, who)
+
+    def close_input(self) -> None:
+        if self.run is not None:
+            self.run.close_input()
+
+
+def _goes(run: Run) -> bool:
+    """It has become, or started, another program."""
+    if not LINUX:
+        return False
+    seen = [processes.look(pid) for pid in (run.pid, *processes.children_of(run.pid))]
+    return any(each is not None and each.alive and not processes.is_fork(each) for each in seen)
+
+
+def _open_input(folder: int) -> int | None:
+    """Our end of its standard input, which keeps it open; None if it is not one that others can write to."""
+    try:
+        return os.open(STDIN, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return None
 
 
 def _close(fds: list[int]) -> None:

@@ -22,9 +22,12 @@ MAIN_FD = 3
 
 START = b"start"
 CANCEL = b"cancel"
+ADOPT = b"adopt"
 CLEAN = b"clean"
 STARTED = b"started"
 FAILED = b"failed"
+GOING = b"going"
+ADOPTED = b"adopted"
 ENDED = b"ended"
 
 _LARGE = b"large"
@@ -51,10 +54,15 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
 
 
 class Start:
-    """Everything the keeper must know to start a run. Its files follow in the order control, text, stdin, state."""
+    """Everything the keeper must know to start a run.
+
+    Its files follow in the order control, text, stdin, state, folder.
+    """
 
     __slots__ = (
+        "apart",
         "bash",
+        "cap",
         "confinement",
         "cwd",
         "env",
@@ -63,8 +71,10 @@ class Start:
         "has_stdin",
         "keep",
         "merge",
+        "private",
         "reusable",
         "tag",
+        "task",
         "text",
         "timeout",
     )
@@ -85,6 +95,10 @@ class Start:
         text: bytes | None,
         env: bytes,
         confinement: bytes = b"",
+        apart: bool = False,
+        private: bytes = b"",
+        task: bytes = b"",
+        cap: int = 0,
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -103,9 +117,17 @@ class Start:
         """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
         self.confinement = confinement
         """What the kernel is to enforce, as `Confinement` puts it; empty for nothing."""
+        self.apart = apart
+        """With a keeper of its own."""
+        self.private = private
+        """A directory that goes with that keeper."""
+        self.task = task
+        """The id of a task from the start, whose folder comes as a file; empty for none."""
+        self.cap = cap
+        """Bytes of its log."""
 
     def message(self) -> bytes:
-        flags = (self.merge, self.keep, self.reusable, self.has_stdin, self.has_state, self.text is None)
+        flags = (self.merge, self.keep, self.reusable, self.has_stdin, self.has_state, self.text is None, self.apart)
         return b"\0".join(
             (
                 START,
@@ -113,6 +135,9 @@ class Start:
                 b"%r" % self.timeout,
                 b"%r" % self.grace,
                 bytes([48 + flag for flag in flags]),
+                self.private,
+                self.task,
+                b"%d" % self.cap,
                 self.bash,
                 self.cwd,
                 self.text or b"",
@@ -124,8 +149,8 @@ class Start:
     @classmethod
     def parse(cls, message: bytes) -> Start:
         try:
-            _, tag, timeout, grace, flags, bash, cwd, text, size, rest = message.split(b"\0", 9)
-            merge, keep, reusable, has_stdin, has_state, text_is_file = (flag == 49 for flag in flags)
+            _, tag, timeout, grace, flags, private, task, cap, bash, cwd, text, size, rest = message.split(b"\0", 12)
+            merge, keep, reusable, has_stdin, has_state, text_is_file, apart = (flag == 49 for flag in flags)
             return cls(
                 tag=int(tag),
                 timeout=float(timeout),
@@ -140,9 +165,38 @@ class Start:
                 text=None if text_is_file else text,
                 env=rest[int(size) :],
                 confinement=rest[: int(size)],
+                apart=apart,
+                private=private,
+                task=task,
+                cap=int(cap),
             )
         except ValueError as error:
             raise Garbled("start") from error
+
+
+class Adoption:
+    """From now on this run is a task. Its folder comes as a file."""
+
+    __slots__ = ("cap", "detached", "seen", "task")
+
+    def __init__(self, *, task: bytes, cap: int, seen: int, detached: bool) -> None:
+        self.task = task
+        self.cap = cap
+        self.seen = seen
+        """Bytes that it has printed so far: they are in its log already, as far as they are kept."""
+        self.detached = detached
+        """It does not end with its host."""
+
+    def message(self) -> bytes:
+        return b"%b\0%b\0%d\0%d\0%d" % (ADOPT, self.task, self.cap, self.seen, self.detached)
+
+    @classmethod
+    def parse(cls, message: bytes) -> Adoption:
+        try:
+            _, task, cap, seen, detached = message.split(b"\0")
+            return cls(task=task, cap=int(cap), seen=int(seen), detached=detached == b"1")
+        except ValueError as error:
+            raise Garbled("adopt") from error
 
 
 class Channel:

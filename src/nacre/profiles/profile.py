@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from nacre.frozen import field, frozen
 from nacre.policy.policy import DEFAULT, Policy
@@ -23,6 +24,8 @@ class Profile:
     """Seconds, for `mode="slow"`."""
     max_timeout: float = 3600.0
     """No request gets more; `inf` for no limit."""
+    on_timeout: Literal["kill", "promote"] = "kill"
+    """What happens when the time is up: it is ended, or goes on as a task."""
     grace: float = 1.5
     """Seconds between TERM and KILL."""
     leftovers: Leftovers = "keep"
@@ -30,6 +33,10 @@ class Profile:
     """Bytes of each stream held in memory."""
     spill: int = 16 * MIB
     """Bytes of the spill file."""
+    log: int = 64 * MIB
+    """Bytes of a task's log."""
+    tasks: int = 100
+    """How many tasks may be running when another is started."""
     limits: Mapping[Access, Limits] = field(default_factory=lambda: {"restricted": READING})
     """What a run may cost, by its access."""
     policy: Policy = DEFAULT

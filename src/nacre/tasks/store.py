@@ -5,6 +5,7 @@ A store is a directory that holds a directory for each task, and `.live` with a 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -72,10 +73,8 @@ def discard(directory: str) -> None:
     for each in (TASK, f"{TASK}.new", RESERVED, LOG, STDIN):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
-    try:
+    with contextlib.suppress(OSError):  # something else is there: the next sweep will see
         os.rmdir(directory)
-    except OSError:
-        pass  # something else is there: the next sweep will see
 
 
 def not_kept(store: str, error: OSError) -> InvalidRequest:
@@ -88,10 +87,8 @@ def not_kept(store: str, error: OSError) -> InvalidRequest:
 
 
 def _unlink(path: str) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def _write(path: str, data: bytes) -> None:

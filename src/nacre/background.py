@@ -1,0 +1,75 @@
+"""A plan in, a task that has just begun out; or how it ended, if that was at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator
+
+from nacre.capture.record import Record
+from nacre.conclude import outcome_of, remarks_on
+from nacre.keeper.folder import LOG
+from nacre.keeper.happenings import Began, Going, NeverBegan, Stopped, Vanished
+from nacre.keeper.live import start
+from nacre.result import Captured, Ended, Event, Result, Running, Started
+from nacre.tasks import store
+from nacre.tasks.making import check_room, new_folder, reference
+from nacre.types import Plan, Request, ToolContext
+
+_UNWATCHED = "Protected paths that the kernel cannot hold are not put back after a background task."
+
+
+async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    """Started and Ended."""
+    check_room(plan)
+    pid, going = None, False
+    with new_folder(request, ctx, plan, "background") as folder:
+        run = await start(plan, None, folder)
+        forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
+        try:
+            while not isinstance(happening := await run.next(), Going | NeverBegan | Stopped | Vanished):
+                if isinstance(happening, Began):
+                    pid = happening.pid
+                    yield Started(pid)
+            going = isinstance(happening, Going)
+            if going:
+                run.let_go()
+        finally:
+            if forget is not None:
+                forget()
+            run.close()  # whoever did not hear of it can do nothing with it: it is ended
+        remarks = [*plan.remarks, *([_UNWATCHED] if plan.watched else [])]
+        if isinstance(happening, NeverBegan | Vanished):
+            store.discard(folder.path)
+        if isinstance(happening, Going):
+            assert pid is not None
+            outcome, duration, seen = Running(folder.task), 0.0, Captured()
+        else:
+            outcome, duration = outcome_of(happening, plan), happening.duration
+            seen = _printed(folder.fd, plan) if isinstance(happening, Stopped) else Captured()
+            remarks += remarks_on(happening, outcome, plan, 0.0)
+        yield Ended(
+            Result(
+                command=request.command,
+                cwd=plan.cwd,
+                outcome=outcome,
+                out=seen,
+                both=seen,
+                duration=duration,
+                pid=pid,
+                task=reference(folder, pid, pid) if pid is not None and not isinstance(happening, Vanished) else None,
+                enforced=() if pid is None else plan.enforced,
+                remarks=tuple(remarks),
+            )
+        )
+
+
+def _printed(folder: int, plan: Plan) -> Captured:
+    """All that it said, without our last line."""
+    record = Record(plan.output)
+    from nacre.tasks.log import pieces_of
+
+    with open(os.open(LOG, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
+        for _, length, at in pieces_of(folder):
+            file.seek(at)
+            record.add(file.read(length))
+    return record.captured()

@@ -1,0 +1,218 @@
+"""What a keeper has in its care: runs in progress, what they left behind, and how each of them comes to its end.
+
+Owns no conversation with anybody: the host's is `serve`, that of a task's guests is `control`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from nacre.keeper import processes
+from nacre.keeper.account import account
+from nacre.keeper.drain import drain_rest
+from nacre.keeper.loop import Loop
+from nacre.keeper.precedence import precede
+from nacre.keeper.run import GIVE_UP, KILL, Run, send_signal
+from nacre.keeper.scratch import remove_scratch
+from nacre.keeper.spare import Spare
+from nacre.keeper.wire import Start
+from nacre.system import LINUX
+
+BECOMING = 0.005
+"""Seconds until a fork has surely become the program it is to run."""
+_LOOK_BY_PS = 1.0
+"""Seconds between two looks at what is left of a task, where nobody tells us of its end."""
+
+
+class Care:
+    def __init__(self) -> None:
+        self.runs: dict[int, Run] = {}
+        """By tag: in progress, or with processes left over."""
+        self.shells: dict[int, Run] = {}
+        """By pid, while the shell lives."""
+        self.adopted: dict[int, Run | None] = {}
+        """Orphans by pid; None for one that no run can be found for."""
+        self.killed: set[int] = set()
+        """Tags of runs that were ended: whatever turns up with one is ended too."""
+        self.measured: set[int] = set()
+        """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
+        self.keepers: dict[int, int | None] = {}
+        """Keepers that were forked off, by pid, and the tag of what each of them keeps."""
+        self.closing = False
+        """Nothing more will be asked for."""
+        self.spare = Spare()
+        self.likely: Start | None = None
+        """What the next command will probably be like, once a run has ended."""
+        self.children = processes.own_children()
+        self.loop = Loop(self.runs)
+
+    def sweep(self) -> None:
+        """The last duty: whatever is below us now belongs to nobody else."""
+        until = time.monotonic() + GIVE_UP
+        while time.monotonic() < until:
+            members = processes.tree(set(self.children()) - self.keepers.keys())
+            for pid in members:
+                send_signal(pid, signal.SIGKILL)
+            self.reap()
+            if not members:
+                return
+            time.sleep(BECOMING)
+
+    def reap(self) -> None:
+        touched: list[Run] = []
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            if self.spare.died(pid):
+                continue
+            if pid in self.keepers:
+                self.lose_keeper(self.keepers.pop(pid), status)
+                continue
+            run = self.shells.pop(pid, None)
+            if run is not None:
+                run.status = status
+                run.stopped = time.monotonic()
+            else:
+                run = self.adopted.pop(pid, None)
+                if run is None:
+                    continue
+                run.adopted.discard(pid)
+                run.note_end(pid, status)
+            run.spent += usage.ru_utime + usage.ru_stime
+            touched.append(run)
+        if touched:
+            self.adopt()
+            for run in touched:
+                self.review(run)
+
+    def lose_keeper(self, tag: int | None, status: int) -> None:
+        """One that was forked off is dead. If it was killed, what it kept is nobody's now, and ends."""
+        until = time.monotonic() + GIVE_UP
+        while tag is not None and status and time.monotonic() < until:
+            left = processes.tagged(tag, tag)
+            if not left:
+                return
+            for pid in left:
+                send_signal(pid, signal.SIGKILL)
+            time.sleep(BECOMING / 5)
+
+    def adopt(self) -> None:
+        """Find out whose the orphans are that have come to us."""
+        for pid in self.children():
+            if pid in self.shells or pid in self.adopted or pid in self.spare.pids or pid in self.keepers:
+                continue
+            run = self.owner(pid)
+            self.adopted[pid] = run
+            if run is not None:
+                run.adopted.add(pid)
+
+    def owner(self, pid: int) -> Run | None:
+        tag = processes.tag_of(pid)
+        if tag in self.killed and tag not in self.runs:
+            send_signal(pid, signal.SIGKILL)  # it slipped through the ladder
+            return None
+        if tag in self.runs:
+            return self.runs[tag]
+        # The tag is gone (`su` resets all limits, and so may the command). Its session or its pipes may still tell;
+        # and where there is only one run, it can be nobody else's.
+        seen = processes.look(pid)
+        pipes = processes.pipes_of(pid)
+        for run in self.runs.values():
+            if tag in run.foreign or (seen is not None and seen.sid == run.pid) or pipes & run.pipes:
+                return run
+        return next(iter(self.runs.values())) if len(self.runs) == 1 else None
+
+    def review(self, run: Run) -> None:
+        """Something of this run has died, or some time has passed: is it over?"""
+        if run.tag not in self.runs:
+            return
+        if run.kill_at is not None:
+            self.climb(run)
+        elif run.ended:
+            self.look_after(run)
+        elif run.status is not None:
+            members = run.members()
+            if run.patience and members:
+                run.patience -= 1
+                self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.review(run))
+            elif members and not run.keep:
+                self.end(run, run.reason)
+            elif members and run.record is not None:
+                self.look_after(run)
+            else:
+                self.finish(run)
+
+    def look_after(self, run: Run) -> None:
+        """Its shell is gone, and it goes on as long as something of it lives."""
+        if not run.members():
+            self.finish(run)
+        elif run.record is not None and not LINUX:
+            self.loop.at(time.monotonic() + _LOOK_BY_PS, run.tag, lambda: self.review(run))
+
+    def kill(self, run: Run, number: int, grace: float, who: str) -> None:
+        """Somebody wants it to end."""
+        if run.kill_at is None:
+            run.signal, run.grace = number, grace
+            self.end(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
+        else:  # it is about to: sooner, then
+            run.kill_at = min(run.kill_at, time.monotonic() + (0 if number == signal.SIGKILL else grace))
+            self.climb(run, timed=True)
+
+    def end(self, run: Run, reason: bytes) -> None:
+        if run.kill_at is None:
+            self.adopt()
+            stays = run.status is not None and run.record is None
+            run.begin_ending(run.reason if stays else reason, self.adopt)
+            self.killed.add(run.tag)
+            self.climb(run, timed=True)
+
+    def climb(self, run: Run, *, timed: bool = False) -> None:
+        """`timed`: this call keeps the ladder's clock; others are only a look because something died."""
+        self.adopt()
+        again = run.climb(time.monotonic(), self.adopt)
+        if again is None:
+            self.finish(run)
+        elif timed:
+            self.loop.at(again, run.tag, lambda: self.climb(run, timed=True))
+
+    def finish(self, run: Run) -> None:
+        members = run.members()
+        over = not members or run.kill_at is not None
+        if over and run.record is not None:
+            self.write_down(run, members)
+        if not run.ended:
+            run.report(members)
+            if run.start.reusable and not self.closing:
+                self.likely = run.start
+        if over:
+            self.drop(run)
+
+    def write_down(self, run: Run, members: dict[int, processes.Seen]) -> None:
+        """The end of a task."""
+        record, run.record = run.record, None
+        assert record is not None
+        drain_rest(run, record)
+        outcome, words = account(run)
+        took = time.monotonic() - run.began
+        record.finish(outcome, words, took=took, cpu=run.spent, left=members)
+
+    def drop(self, run: Run) -> None:
+        self.runs.pop(run.tag, None)
+        self.shells.pop(run.pid, None)
+        self.loop.forget(run.control)
+        run.control.close()
+        for fd in run.fds:
+            self.loop.forget(fd)
+            os.close(fd)
+        run.fds.clear()
+        run.close_input()
+        if run.tag in self.measured:
+            self.measured.discard(run.tag)
+            precede(bool(self.measured))
+        remove_scratch(run.scratch)

@@ -1,0 +1,154 @@
+"""A task as its keeper writes it down: which processes it is made of, what it prints, how it ends.
+
+Every file is complete from the moment it has its name. The status needs no room on the disk: that was taken when the
+task was made. Written without `json`, which a keeper that has lived for weeks may no longer find where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from nacre.keeper import processes
+from nacre.keeper.control import Control
+from nacre.keeper.folder import LIVE, PROCESS, RESERVED, STATUS, VERSION
+from nacre.keeper.log import Log
+from nacre.keeper.loop import Loop
+from nacre.system import LINUX
+
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from nacre.keeper.control import Orders
+    from nacre.keeper.processes import Seen
+
+_WHOLE = 4096
+_FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Record:
+    __slots__ = ("_oom_kills", "control", "detached", "folder", "log", "task")
+
+    def __init__(
+        self, folder: int, task: bytes, cap: int, loop: Loop, orders: Orders, *, seen: int = 0, detached: bool = True
+    ) -> None:
+        """`folder` is its to close, whatever comes. OSError: it is none to write to."""
+        self.folder = folder
+        self.task = task
+        self.detached = detached
+        """It does not end with its host."""
+        self._oom_kills = oom_kills()
+        try:
+            self.log = Log(folder, cap, seen)
+            try:
+                self.control = Control(folder, loop, self.log, orders)
+            except OSError:
+                self.log.close()
+                raise
+        except OSError:
+            os.close(folder)
+            raise
+
+    def begin(self, pid: int, pgid: int, tag: int) -> None:
+        """Say which processes it is made of. OSError: it cannot be said."""
+        boot = processes.read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
+        fields = {
+            "boot": quoted(boot),
+            "keeper": f"[{os.getpid()}, {processes.started(os.getpid())}]",
+            "pid": f"{pid}",
+            "started": f"{processes.started(pid)}",
+            "pgid": f"{pgid}",
+            "tag": f"{tag}",
+        }
+        draft = f"{PROCESS}.new"
+        fd = os.open(draft, _FILE | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
+        try:
+            os.write(fd, _object(fields))
+        finally:
+            os.close(fd)
+        os.rename(draft, PROCESS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def abandon(self) -> None:
+        """It has come to nothing; its folder is somebody else's to remove."""
+        self.control.close()
+        self.log.close()
+        os.close(self.folder)
+
+    def finish(self, outcome: dict[str, str], words: str, *, took: float, cpu: float, left: dict[int, Seen]) -> None:
+        """`outcome`: its kind and its fields as JSON; `words`: the same for people."""
+        by_kill = "137" if outcome["kind"] == quoted("exited") else "9"
+        killed = by_kill in (outcome.get("code"), outcome.get("signal"))
+        oom = killed and outcome["kind"] != quoted("killed") and oom_kills() > self._oom_kills
+        words = f"{words}, out of memory" if oom else words
+        pieces = self.log.finish(f"[nacre: {words} after {took:.1f} s]")
+        kept = sum(length for _, length, _ in pieces)
+        log = {
+            "bytes": f"{self.log.seen}",
+            "dropped": f"{self.log.seen - max(kept, self.log.kept)}",
+            "pieces": f"[{', '.join(f'[{start}, {length}, {at}]' for start, length, at in pieces)}]",
+            "problem": quoted(self.log.problem),
+        }
+        rows = [
+            _inline({"pid": f"{seen.pid}", "pgid": f"{seen.pgid}", "command": quoted(processes.command_line(seen))})
+            for seen in left.values()
+        ]
+        status = {
+            "version": f"{VERSION}",
+            "outcome": _inline(outcome),
+            "ended": f"{time.time():.3f}",
+            "duration": f"{took:.6f}",
+            "cpu": f"{cpu:.2f}",
+            "out_of_memory": "true" if oom else "false",
+            "running": "[]",
+            "log": _inline(log),
+        }
+        whole = _object(status | {"running": f"[{', '.join(rows)}]"})
+        if len(whole) > _WHOLE:  # beyond what was taken ahead: then without some of the names
+            while rows and len(whole) > _WHOLE:
+                rows.pop()
+                whole = _object(status | {"running": f"[{', '.join(rows)}]"})
+        try:
+            fd = os.open(RESERVED, _FILE, dir_fd=self.folder)
+            try:
+                os.pwrite(fd, whole, 0)
+                os.ftruncate(fd, len(whole))
+            finally:
+                os.close(fd)
+            os.rename(RESERVED, STATUS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        except OSError:
+            pass  # somebody has removed its folder: then nobody wants to know
+        try:
+            os.unlink(os.path.join(os.fsencode(f"../{LIVE}"), self.task), dir_fd=self.folder)
+        except OSError:
+            pass
+        self.control.close()
+        os.close(self.folder)
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has ended for want of memory, anywhere on this machine."""
+    found = processes.read("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
+    return int(found[0]) if found else 0
+
+
+def quoted(text: str) -> str:
+    """As JSON has it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    plain = (c if " " <= c <= "~" else _escape(c) for c in escaped)
+    return f'"{"".join(plain)}"'
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    if number < 0x10000:
+        return f"\\u{number:04x}"
+    number -= 0x10000
+    return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
+
+
+def _inline(fields: dict[str, str]) -> str:
+    return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
+
+
+def _object(fields: dict[str, str]) -> bytes:
+    rows = ",\n".join(f' "{name}": {value}' for name, value in fields.items())
+    return f"{{\n{rows}\n}}\n".encode("ascii")

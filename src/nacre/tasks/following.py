@@ -1,0 +1,72 @@
+"""A run in the foreground, followed until it ends or goes on as a task; and what it leaves running, taken care of.
+
+What makes tasks is loaded by the first run that becomes one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from nacre.capture import Collector
+from nacre.errors import InvalidRequest
+from nacre.keeper.happenings import Happening, Promoted, Stopped
+from nacre.keeper.live import LiveRun, Stillborn
+from nacre.keeper.run import EXIT
+from nacre.result import TaskRef
+from nacre.types import Plan, Request, ToolContext
+
+
+class Following:
+    def __init__(
+        self, run: LiveRun | Stillborn, collector: Collector, request: Request, ctx: ToolContext, plan: Plan
+    ) -> None:
+        self._run = run
+        self._collector = collector
+        self._asked = request, ctx, plan
+        self._began = time.time(), asyncio.get_running_loop().time()
+        self._until = None if plan.yield_after is None else self._began[1] + plan.yield_after
+        self._leftovers_stay = plan.leftovers == "keep"
+        self.task: TaskRef | None = None
+        """What goes on."""
+        self.remarks: list[str] = []
+
+    async def next(self) -> Happening:
+        if self._until is None:
+            return await self._run.next()
+        try:
+            async with asyncio.timeout_at(self._until):
+                return await self._run.next()
+        except TimeoutError:
+            return await self._let_go_on()
+
+    async def _let_go_on(self) -> Happening:
+        from nacre.tasks.making import promote
+
+        self._until = None
+        try:
+            become = await promote(self._run, self._collector, *self._asked, self._began[0])
+        except InvalidRequest as error:
+            self.remarks.append(f"It could not go on as a task: {error.message}")
+            return await self._run.next()
+        if not isinstance(become, TaskRef):
+            return become
+        self.task = become
+        self._run.let_go()
+        return Promoted(become, asyncio.get_running_loop().time() - self._began[1])
+
+    async def adopt(self, last: Happening) -> None:
+        """Make a task of what it left running, so that somebody can read it and end it."""
+        run = self._run
+        if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
+            return
+        if isinstance(run, LiveRun) and self.task is None:
+            from nacre.tasks.making import adopt
+
+            become = await adopt(run, *self._asked, self._began[0])
+            if isinstance(become, TaskRef):
+                self.task = become
+            else:
+                self.remarks.append(f"What it left running is no task: {become}.")
+        if self.task is not None:
+            self.remarks.append(f"It goes on as task {self.task.id}; what it prints is in {self.task.output_file}.")

@@ -1,0 +1,167 @@
+"""How a run becomes a task: from its start, when its caller will not wait any longer, or by what it leaves running."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from nacre.capture import Collector
+from nacre.errors import InvalidRequest
+from nacre.keeper.client import Folder
+from nacre.keeper.folder import LOG, STDIN
+from nacre.keeper.happenings import Adopted, LastWord, NeverBegan, NotAdopted, Stopped, Vanished
+from nacre.keeper.live import LiveRun, Stillborn
+from nacre.keeper.log import Log
+from nacre.keeper.wire import Adoption
+from nacre.result import TaskRef
+from nacre.tasks import store as stores
+from nacre.types import Plan, Request, ToolContext
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_COPY = 1024 * 1024
+
+
+def place_for(plan: Plan) -> str:
+    return plan.spill_dir or stores.default_directory()
+
+
+def check_room(plan: Plan) -> None:
+    """InvalidRequest: there are too many tasks already."""
+    place = place_for(plan)
+    if len(stores.live_names(place)) < plan.tasks:
+        return
+    from nacre.tasks.tasks import Tasks  # some of those may be lost: look closer
+
+    tasks = [task for task in Tasks(place).list(all=False) if task.alive]
+    if len(tasks) >= plan.tasks:
+        rows = "; ".join(f"{task.id} ({task.command[:60]!r}, {task.duration:.0f} s)" for task in tasks[-10:])
+        raise InvalidRequest(
+            "too_many_tasks",
+            f"{len(tasks)} tasks are running, and the limit is {plan.tasks}. The latest: {rows}.",
+            field="mode",
+            hint="Kill some of them, or wait for one to end.",
+        )
+
+
+@contextmanager
+def new_folder(
+    request: Request,
+    ctx: ToolContext,
+    plan: Plan,
+    kind: Literal["background", "promoted", "adopted"],
+    *,
+    began: float | None = None,
+) -> Iterator[Folder]:
+    """A task's directory, open; whoever does not want it discards it. InvalidRequest: it cannot be kept."""
+    place = place_for(plan)
+    try:
+        name, path = stores.create(
+            place,
+            {
+                "kind": kind,
+                "command": request.command,
+                "description": request.description,
+                "cwd": plan.cwd,
+                "created": round(began or time.time(), 3),
+                "owner": {"uid": os.geteuid(), "pid": os.getpid(), "conversation": ctx.conversation_id},
+                "timeout": None if plan.timeout == float("inf") or kind == "adopted" else plan.timeout,
+                "access": ctx.access,
+                "enforced": list(plan.enforced),
+                "cap": plan.log,
+                "stdin": plan.open_stdin,
+                "detached": kind != "adopted" or plan.detach,
+            },
+            stdin=plan.open_stdin,
+        )
+    except OSError as error:
+        raise stores.not_kept(place, error) from error
+    opened: list[int] = []
+    try:
+        opened.append(os.open(path, _FOLDER))
+        if plan.open_stdin:
+            opened.append(os.open(STDIN, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened[0]))
+            os.set_blocking(opened[1], True)
+        yield Folder(name, path, opened[0], opened[1] if plan.open_stdin else None)
+    except OSError as error:
+        stores.discard(path)
+        raise stores.not_kept(place, error) from error
+    finally:
+        for fd in opened:
+            os.close(fd)
+
+
+def reference(folder: Folder, pid: int, pgid: int) -> TaskRef:
+    return TaskRef(folder.task, pid, pgid, os.path.join(folder.path, LOG))
+
+
+async def promote(
+    run: LiveRun | Stillborn, collector: Collector, request: Request, ctx: ToolContext, plan: Plan, began: float
+) -> TaskRef | LastWord:
+    """Let it go on as a task; or what it ended with meanwhile. InvalidRequest: it cannot be, and goes on as it was."""
+    if not isinstance(run, LiveRun):
+        return await run.next()
+    with new_folder(request, ctx, plan, "promoted", began=began) as folder:
+        for printed in run.pause():
+            collector.feed(printed.stream, printed.data)
+        collector.flush()
+        seen = _begin_log(folder, plan, collector)
+        try:
+            answer, last = await _ask(run, folder, plan, seen=seen, detached=True)
+        except BaseException:
+            stores.discard(folder.path)
+            raise
+        if isinstance(answer, Adopted):
+            return last or reference(folder, answer.pid, answer.pgid)
+        stores.discard(folder.path)
+        if last is None:
+            run.resume()
+            raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
+        return last
+
+
+async def adopt(run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, began: float) -> TaskRef | str:
+    """What it left running as a task, or why not."""
+    try:
+        check_room(plan)
+        with new_folder(request, ctx, plan, "adopted", began=began) as folder:
+            answer, _ = await _ask(run, folder, plan, seen=0, detached=plan.detach)
+            if isinstance(answer, Adopted):
+                return reference(folder, answer.pid, answer.pgid)
+            stores.discard(folder.path)
+            return answer.reason
+    except InvalidRequest as error:
+        return error.message
+
+
+async def _ask(
+    run: LiveRun, folder: Folder, plan: Plan, *, seen: int, detached: bool
+) -> tuple[Adopted | NotAdopted, LastWord | None]:
+    """The keeper's answer, and the run's last word if that came first."""
+    adoption = Adoption(task=os.fsencode(folder.task), cap=plan.log, seen=seen, detached=detached)
+    last: LastWord | None = None
+    if not run.ask_adoption(adoption, folder.fd):
+        return NotAdopted("its keeper is gone"), None
+    while True:
+        happening = await run.next()
+        if isinstance(happening, Adopted | NotAdopted):
+            return happening, last
+        if isinstance(happening, Stopped | Vanished | NeverBegan):
+            last = happening
+
+
+def _begin_log(folder: Folder, plan: Plan, collector: Collector) -> int:
+    """Everything that was printed so far; gives how much that was."""
+    log = Log(folder.fd, plan.log)
+    try:
+        kept = 0
+        for block in collector.so_far():
+            log.write(block)
+            kept += len(block)
+        if collector.seen > kept:
+            log.skip(collector.seen - kept)
+        return log.seen
+    finally:
+        log.close()
