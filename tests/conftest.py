@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +23,9 @@ signal.signal(
     signal.SIGINT, signal.default_int_handler
 )  # ignored in what a script starts with `&`; programs inherit it
 os.environ[MARK] = secrets.token_hex(4)
+_state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those of tests are not
+os.environ["XDG_STATE_HOME"] = _state
+atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))
 

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator
 
 from nacre.capture.record import Record
 from nacre.conclude import outcome_of, remarks_on
-from nacre.keeper.folder import LOG
+from nacre.keeper.client import Folder
 from nacre.keeper.happenings import Began, Going, NeverBegan, Stopped, Vanished
 from nacre.keeper.live import start
-from nacre.result import Captured, Ended, Event, Result, Running, Started
+from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
 from nacre.tasks import store
 from nacre.tasks.making import check_room, new_folder, reference
 from nacre.types import Plan, Request, ToolContext
@@ -42,10 +42,11 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
             store.discard(folder.path)
         if isinstance(happening, Going):
             assert pid is not None
-            outcome, duration, seen = Running(folder.task), 0.0, Captured()
+            outcome: Outcome = Running(folder.task)
+            duration, seen = 0.0, Captured()
         else:
             outcome, duration = outcome_of(happening, plan), happening.duration
-            seen = _printed(folder.fd, plan) if isinstance(happening, Stopped) else Captured()
+            seen = _printed(folder, plan) if isinstance(happening, Stopped) else Captured()
             remarks += remarks_on(happening, outcome, plan, 0.0)
         yield Ended(
             Result(
@@ -63,13 +64,14 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
         )
 
 
-def _printed(folder: int, plan: Plan) -> Captured:
-    """All that it said, without our last line."""
-    record = Record(plan.output)
-    from nacre.tasks.log import pieces_of
+def _printed(folder: Folder, plan: Plan) -> Captured:
+    """All that it said."""
+    from nacre.tasks.tasks import Tasks
 
-    with open(os.open(LOG, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
-        for _, length, at in pieces_of(folder):
-            file.seek(at)
-            record.add(file.read(length))
+    record, tasks = Record(plan.output), Tasks(os.path.dirname(folder.path))
+    cursor, more = 0, True
+    while more:
+        output = tasks.output(folder.task, since=cursor)
+        record.add(output.data)
+        cursor, more = output.cursor, output.more
     return record.captured()

@@ -6,6 +6,7 @@ False and everything runs on what any Unix has; that is how macOS runs, and how 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -52,6 +53,17 @@ def payload(data: bytes) -> int:
         os.close(fd)
         raise
     return fd
+
+
+FREE_FLOOR = 64 * 1024 * 1024
+"""Bytes of a disk that what is only kept to be read later leaves alone; of a small disk, a twentieth."""
+
+
+def leave_room(fd: int, size: int) -> None:
+    """OSError: so much more would take the disk of this file below its floor."""
+    disk = os.fstatvfs(fd)
+    if disk.f_bavail * disk.f_frsize < min(FREE_FLOOR, disk.f_blocks * disk.f_frsize // 20) + size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def widen(fd: int) -> None:

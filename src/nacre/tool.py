@@ -113,6 +113,7 @@ class Bash:
                 for stream, data in collector.flush():
                     yield Chunk(stream, data)
                 await following.adopt(happening)
+                following.remark_on_waiting(happening)
             finally:
                 if forget is not None:
                     forget()

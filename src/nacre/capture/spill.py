@@ -6,15 +6,13 @@ A full disk, a missing directory or the cap make it incomplete; they never distu
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Iterator
 
 from nacre.errors import NacreError
 from nacre.result import Spill
+from nacre.system import leave_room
 
-FREE_FLOOR = 64 * 1024 * 1024
-"""Bytes of the disk that are left alone."""
 _BLOCK = 1024 * 1024
 
 
@@ -49,9 +47,7 @@ class SpillFile:
             self.complete = False
             data = data[: self._cap - self.written]
         try:
-            disk = os.fstatvfs(self._fd)
-            if disk.f_bavail * disk.f_frsize < FREE_FLOOR + len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            leave_room(self._fd, len(data))
             view = memoryview(data)
             while view:
                 count = os.write(self._fd, view)

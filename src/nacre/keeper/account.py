@@ -8,8 +8,6 @@ import signal
 from nacre.keeper.record import quoted
 from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
 
-HOST_GONE = "the end of its host"
-
 
 def account(run: Run) -> tuple[dict[str, str], str]:
     kind, _, rest = run.reason.partition(b" ")
@@ -20,7 +18,7 @@ def account(run: Run) -> tuple[dict[str, str], str]:
             by = rest.decode("utf-8", "replace")
             return _outcome("killed", by=quoted(by), signal=f"{run.signal}"), f"killed by {by}"
         case _ if kind == CANCEL:
-            return _outcome("killed", by=quoted(HOST_GONE), signal=f"{run.signal}"), f"killed by {HOST_GONE}"
+            return _outcome("cancelled"), "cancelled"
         case _ if kind == LIMIT:
             name, allowed, used = rest.decode().split()
             words = f"over its limit on {name}"

@@ -10,14 +10,12 @@ Relative to an open directory. Knows nothing of runs.
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 
 from nacre.keeper.folder import LOG, head_of, segment_name, segment_of, start_of
+from nacre.system import leave_room
 
-FREE_FLOOR = 64 * 1024 * 1024
-"""Bytes of the disk that are left alone; on a small one, a twentieth of it."""
 _AGAIN = 1.0
 """Seconds until a full disk is tried again."""
 _COPY = 1024 * 1024
@@ -39,6 +37,8 @@ class Log:
         self._open: tuple[int, int] | None = None
         """The segment that grows: where it starts, and its descriptor."""
         self.seen = seen
+        self.dropped = 0
+        """Of that, what is not kept; known at the end."""
         self.problem = ""
         """Why something could not be written, in the system's words; nothing while all is well."""
         self._again = 0.0
@@ -47,8 +47,7 @@ class Log:
             if start:
                 self._segments[start] = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
 
-    @property
-    def kept(self) -> int:
+    def _kept(self) -> int:
         return self._head + sum(self._segments.values())
 
     def write(self, data: bytes | memoryview) -> None:
@@ -77,14 +76,14 @@ class Log:
     def _write_some(self, data: memoryview) -> int:
         if self.seen == self._head < self._head_max:
             data = data[: self._head_max - self._head]
-            self._leave_room(self._first, len(data))
+            leave_room(self._first, len(data))
             count = os.pwrite(self._first, data, self._head)
             self._head += count
             return count
         start, fd = self._segment()
         length = self._segments[start]
         data = data[: segment_of(self._cap) - length]
-        self._leave_room(fd, len(data))
+        leave_room(fd, len(data))
         count = os.pwrite(fd, data, length)
         self._segments[start] += count
         return count
@@ -112,9 +111,9 @@ class Log:
     def _make_room(self) -> None:
         """For one more. Once something has to go, as much as joining needs goes too."""
         each = segment_of(self._cap)
-        if self.kept + each <= max(self._cap, self._head_max + each):
+        if self._kept() + each <= max(self._cap, self._head_max + each):
             return
-        while self._segments and self.kept + 2 * each > self._cap:
+        while self._segments and self._kept() + 2 * each > self._cap:
             self._drop(min(self._segments))
 
     def _drop(self, start: int) -> None:
@@ -123,13 +122,6 @@ class Log:
             os.unlink(segment_name(start), dir_fd=self._folder)
         except OSError:
             pass  # somebody else has
-
-    @staticmethod
-    def _leave_room(fd: int, size: int) -> None:
-        disk = os.fstatvfs(fd)
-        floor = min(FREE_FLOOR, disk.f_blocks * disk.f_frsize // 20)
-        if disk.f_bavail * disk.f_frsize < floor + size:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     # the end
 
@@ -151,6 +143,7 @@ class Log:
         except OSError as error:
             self.problem = self.problem or error.strerror or str(error)
         os.close(self._first)
+        self.dropped = self.seen - sum(length for _, length, _ in pieces) - sum(self._segments.values())
         return [piece for piece in pieces if piece[1]]
 
     def _mark_gap(self, at: int, missing: int) -> int:

@@ -80,10 +80,9 @@ class Record:
         oom = killed and outcome["kind"] != quoted("killed") and oom_kills() > self._oom_kills
         words = f"{words}, out of memory" if oom else words
         pieces = self.log.finish(f"[nacre: {words} after {took:.1f} s]")
-        kept = sum(length for _, length, _ in pieces)
         log = {
             "bytes": f"{self.log.seen}",
-            "dropped": f"{self.log.seen - max(kept, self.log.kept)}",
+            "dropped": f"{self.log.dropped}",
             "pieces": f"[{', '.join(f'[{start}, {length}, {at}]' for start, length, at in pieces)}]",
             "problem": quoted(self.log.problem),
         }

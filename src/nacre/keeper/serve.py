@@ -22,7 +22,7 @@ from nacre.keeper.folder import STDIN
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record
-from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT, Run
+from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
 from nacre.keeper.scratch import finish_removing, remove_tree
 from nacre.keeper.spawn import Shell, spawn
 from nacre.keeper.wire import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
+_HOST_GONE = b"the end of its host"
 _SETTLING = 0.001
 _SETTLED = 0.015
 """Seconds after which a task that has not ended is said to be going, whatever it does."""
@@ -281,8 +282,9 @@ class Keeper(Care):
         for run in list(self.runs.values()):
             if run.record is None:
                 drain(self.loop, run)
-            if run.record is None or not run.record.detached:
                 self.end(run, CANCEL)
+            elif not run.record.detached:
+                self.end(run, b"%b %b" % (KILL, _HOST_GONE))
 
     # tasks
 

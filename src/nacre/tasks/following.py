@@ -13,8 +13,16 @@ from nacre.errors import InvalidRequest
 from nacre.keeper.happenings import Happening, Promoted, Stopped
 from nacre.keeper.live import LiveRun, Stillborn
 from nacre.keeper.run import EXIT
+from nacre.patterns import later
 from nacre.result import TaskRef
 from nacre.types import Plan, Request, ToolContext
+
+_SLEEPS = later(r"\s*sleep\s+[\d.]+[smh]?\s*(?:;|&&|\n)")
+_LONG = 1.0
+_RATHER = (
+    "If that `sleep` was to wait for a task: reading it with `block`, or `nacre wait ID`, returns as soon as it has "
+    "ended, or has printed what you wait for."
+)
 
 
 class Following:
@@ -45,28 +53,41 @@ class Following:
 
         self._until = None
         try:
-            become = await promote(self._run, self._collector, *self._asked, self._began[0])
+            task, last = await promote(self._run, self._collector, *self._asked, self._began[0])
         except InvalidRequest as error:
             self.remarks.append(f"It could not go on as a task: {error.message}")
             return await self._run.next()
-        if not isinstance(become, TaskRef):
-            return become
-        self.task = become
+        if task is not None:
+            self._take(task)
+        if last is not None or task is None:
+            return last or await self._run.next()
         self._run.let_go()
-        return Promoted(become, asyncio.get_running_loop().time() - self._began[1])
+        return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
 
     async def adopt(self, last: Happening) -> None:
         """Make a task of what it left running, so that somebody can read it and end it."""
         run = self._run
         if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return
-        if isinstance(run, LiveRun) and self.task is None:
+        if isinstance(run, LiveRun) and self.task is None:  # else it was just about to go on as one
             from nacre.tasks.making import adopt
 
             become = await adopt(run, *self._asked, self._began[0])
             if isinstance(become, TaskRef):
-                self.task = become
+                self._take(become)
             else:
                 self.remarks.append(f"What it left running is no task: {become}.")
-        if self.task is not None:
-            self.remarks.append(f"It goes on as task {self.task.id}; what it prints is in {self.task.output_file}.")
+
+    def remark_on_waiting(self, last: Happening) -> None:
+        """A model that sleeps to look at a task again is told what else it can do."""
+        request, _, plan = self._asked
+        if isinstance(last, Stopped) and last.duration >= _LONG and _SLEEPS.match(request.command):
+            from nacre.tasks.making import place_for
+            from nacre.tasks.store import live_names
+
+            if live_names(place_for(plan)):
+                self.remarks.append(_RATHER)
+
+    def _take(self, task: TaskRef) -> None:
+        self.task = task
+        self.remarks.append(f"It goes on as task {task.id}; what it prints is in {task.output_file}.")

@@ -99,10 +99,13 @@ def reference(folder: Folder, pid: int, pgid: int) -> TaskRef:
 
 async def promote(
     run: LiveRun | Stillborn, collector: Collector, request: Request, ctx: ToolContext, plan: Plan, began: float
-) -> TaskRef | LastWord:
-    """Let it go on as a task; or what it ended with meanwhile. InvalidRequest: it cannot be, and goes on as it was."""
+) -> tuple[TaskRef | None, LastWord | None]:
+    """The task it goes on as, and its last word, if it has ended meanwhile: what goes on then is what it left running.
+
+    InvalidRequest: it cannot become one, and goes on as it was.
+    """
     if not isinstance(run, LiveRun):
-        return await run.next()
+        return None, await run.next()
     with new_folder(request, ctx, plan, "promoted", began=began) as folder:
         for printed in run.pause():
             collector.feed(printed.stream, printed.data)
@@ -114,12 +117,12 @@ async def promote(
             stores.discard(folder.path)
             raise
         if isinstance(answer, Adopted):
-            return last or reference(folder, answer.pid, answer.pgid)
+            return reference(folder, answer.pid, answer.pgid), last
         stores.discard(folder.path)
         if last is None:
             run.resume()
             raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
-        return last
+        return None, last
 
 
 async def adopt(run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, began: float) -> TaskRef | str:

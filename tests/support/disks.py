@@ -1,0 +1,27 @@
+"""A disk of its own for one test, as small as it likes. Only root may have one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def small_disk(place: Path, size: str) -> Iterator[Path]:
+    """Skips the test where it cannot be had."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", place]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
