@@ -3,7 +3,8 @@
 NacreError
 ├── InvalidRequest    something asked for cannot be meant; raised before anything starts
 │   ├── PathNotAllowed    a directory outside `ToolContext.allowed_paths`
-│   └── AccessUnavailable an access mode that cannot be enforced here
+│   ├── AccessUnavailable an access mode that cannot be enforced here
+│   └── NoSuchTask        an id that no task has
 ├── CommandFailed     `Result.check()` on a command that did not succeed
 ├── KeeperFailed      the keeper could not be started
 ├── InvalidPolicy     a policy or a rule of the caller's that cannot be meant
@@ -49,6 +50,10 @@ class PathNotAllowed(InvalidRequest):
 
 class AccessUnavailable(InvalidRequest):
     """An access mode that this version or this kernel cannot enforce. It is never quietly left out."""
+
+
+class NoSuchTask(InvalidRequest):
+    """No task has this id, or several begin with it; the hint names those that are near."""
 
 
 class CommandFailed(NacreError):

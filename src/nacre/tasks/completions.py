@@ -1,0 +1,62 @@
+"""Which tasks of a store end, as they do. New ones are noticed by a look at the directory now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+
+from nacre.tasks.folders import open_store
+from nacre.tasks.look import is_id, look, names_in
+from nacre.tasks.place import Place
+from nacre.tasks.task import Task
+
+
+async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]:
+    """Each that runs now or begins later, once: as it ends, or is found lost."""
+    ended: asyncio.Queue[Task] = asyncio.Queue()
+    known: set[str] = set()
+    jobs: set[asyncio.Task[None]] = set()
+
+    async def watch(place: Place) -> None:
+        task = await place.over()
+        if task.state != "broken":
+            ended.put_nowait(task)
+
+    def notice(*, first: bool) -> None:
+        for task in _new(store, known):
+            known.add(task.id)
+            if task.alive:
+                job = asyncio.ensure_future(watch(Place(store, task.id, task)))
+                jobs.add(job)
+                job.add_done_callback(jobs.discard)
+            elif not first and task.state != "broken":
+                ended.put_nowait(task)
+
+    notice(first=True)
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(poll_new):
+                    task = await ended.get()
+            except TimeoutError:
+                notice(first=False)
+            else:
+                yield task
+    finally:
+        left = list(jobs)
+        for job in left:
+            job.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+
+def _new(store: str, known: set[str]) -> list[Task]:
+    """Those that are whole, and not known."""
+    fd = open_store(store)
+    if fd is None:
+        return []
+    try:
+        names = [name for name in names_in(fd) if is_id(name) and name not in known]
+        return [task for name in names if (task := look(store, fd, name)) is not None]
+    finally:
+        os.close(fd)

@@ -1,0 +1,135 @@
+"""One task's directory, read without trust: it may be anything, and may change or vanish at any moment.
+
+Links are never followed, pipes never waited for, and only what belongs to this user is believed. Everything is opened
+relative to a descriptor, so what was looked at first is what is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from typing import Any
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST = 1024 * 1024
+"""Bytes of a JSON file; ours have a few hundred."""
+
+
+class Unusable(Exception):
+    """This entry is not what nacre writes; the text says in which way."""
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(word)
+
+
+_DECODE = json.JSONDecoder(parse_constant=_refuse).decode
+"""NaN and Infinity are no JSON, whatever Python says."""
+
+
+def open_store(path: str) -> int | None:
+    """A store; None if there is none yet. It may be reached through links: it is what the caller named."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+
+
+class Folder:
+    """An open directory of a store. FileNotFoundError: it is not there (any more).
+
+    Every method may raise Unusable, and OSError where this process has no descriptor or memory left.
+    """
+
+    __slots__ = ("fd", "id", "path", "user")
+
+    def __init__(self, store: str, store_fd: int, name: str) -> None:
+        self.id = name
+        self.path = f"{store}/{name}"
+        self.user = os.geteuid()
+        try:
+            self.fd = os.open(name, _DIRECTORY, dir_fd=store_fd)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _unusable("it", error) from error
+        try:
+            self._check_owner("it", os.fstat(self.fd))
+        except BaseException:
+            os.close(self.fd)
+            raise
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
+    def open(self, name: str) -> tuple[int, os.stat_result] | None:
+        """A regular file of ours, to be read; None if it is not there."""
+        try:
+            fd = os.open(name, _FILE, dir_fd=self.fd)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _unusable(name, error) from error
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise Unusable(f"{name} is not a file")
+            self._check_owner(name, status)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd, status
+
+    def json(self, name: str) -> dict[str, Any] | None:
+        """What a file says; None if it is not there."""
+        opened = self.open(name)
+        if opened is None:
+            return None
+        fd, status = opened
+        try:
+            if status.st_size > _MOST:
+                raise Unusable(f"{name} is too large")
+            data = os.read(fd, _MOST)
+        except OSError as error:
+            raise _unusable(name, error) from error
+        finally:
+            os.close(fd)
+        try:
+            value = _DECODE(data.decode())
+        except (ValueError, RecursionError) as error:
+            raise Unusable(f"{name} is not JSON") from error
+        if type(value) is not dict:
+            raise Unusable(f"{name} is no JSON object")
+        return value
+
+    def names(self) -> list[str]:
+        try:
+            return os.listdir(self.fd)
+        except OSError as error:
+            raise _unusable("it", error) from error
+
+    def age(self, now: float, name: str = "") -> float:
+        """Seconds since it, or a file in it, was changed. A time to come counts as well: clocks are set back."""
+        try:
+            status = os.stat(name, dir_fd=self.fd, follow_symlinks=False) if name else os.fstat(self.fd)
+        except OSError:
+            return float("inf")
+        return abs(now - status.st_mtime)
+
+    def _check_owner(self, what: str, status: os.stat_result) -> None:
+        if status.st_uid != self.user:
+            raise Unusable(f"{what} belongs to user {status.st_uid}")
+
+
+def _unusable(what: str, error: OSError) -> Unusable | OSError:
+    if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return error  # that says nothing about the task
+    if error.errno in (errno.ENOTDIR, errno.ELOOP):
+        return Unusable(f"{what} is {'not a directory' if what == 'it' else 'a link'}")
+    return Unusable(f"{what} cannot be read: {error.strerror}")

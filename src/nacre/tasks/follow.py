@@ -1,0 +1,46 @@
+"""Following a task: what it prints as it comes, until it has ended. Its keeper tells when there is more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from nacre.frozen import replace
+from nacre.tasks.folders import Unusable
+from nacre.tasks.log import LIMIT, Output, output_soon
+from nacre.tasks.place import Place
+
+_PAUSE = 0.05
+
+
+async def follow(place: Place, since: int, limit: int = LIMIT) -> AsyncGenerator[Output, None]:
+    """The last one is of a task that does not run any more, and may be empty."""
+    output: Output | None = None
+    refused = False
+    while True:
+        try:
+            with place.opened() as folder:
+                now = await output_soon(folder, since, None, limit)
+        except (FileNotFoundError, Unusable):
+            if output is None:
+                raise
+            task = replace(output.task, state="broken", outcome=None, idle=None, problem="it was removed")
+            yield replace(output, task=task, data=b"", start=since, cursor=since, dropped=0, more=False)
+            return
+        alive = now.task.alive
+        output = now
+        if output.data or output.dropped or not (alive or output.more):
+            yield output
+        since = output.cursor
+        if output.more:
+            continue
+        if not alive:
+            return
+        if refused:  # it lives, and will not say more
+            await asyncio.sleep(_PAUSE)
+        line = place.reach()
+        if line is None:
+            refused = True
+            continue
+        with line:
+            refused = await line.watch(output.task.bytes) is None

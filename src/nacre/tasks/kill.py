@@ -1,0 +1,162 @@
+"""Ending tasks. Their keeper does it; what a dead keeper left behind is found by its tag and ended here.
+
+A process id alone is never enough: by now it may be somebody else's. A process is signalled through a handle that was
+taken before it was recognised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import time
+from collections.abc import Collection
+
+from nacre.errors import InvalidRequest
+from nacre.frozen import replace
+from nacre.keeper import processes
+from nacre.keeper.folder import PROCESS
+from nacre.keeper.processes import Seen, tag_in
+from nacre.result import Process
+from nacre.system import LINUX
+from nacre.tasks.facts import Begun, begun_from
+from nacre.tasks.folders import Unusable
+from nacre.tasks.look import same_boot
+from nacre.tasks.place import Place
+from nacre.tasks.task import Task
+
+_LATE = 15.0
+"""Seconds beyond the grace in which a keeper has ended it, or will not."""
+_LOST_CAUSE = 5.0
+"""Seconds after KILL in which something dies, or will not."""
+_FIRST_PAUSE, _LAST_PAUSE = 0.01, 0.2
+_LONGEST = 3600.0
+_AT_ONCE = 100
+"""Handles held at a time."""
+_START = 19
+"""Field 22 of /proc/PID/stat, counted from the state on."""
+
+
+def signal_number(value: int | str) -> int:
+    """`TERM`, `SIGTERM`, `15` or 15."""
+    number: object = value
+    if isinstance(value, str):
+        name = value.strip().upper()
+        number = int(name) if name.isascii() and name.isdigit() and len(name) < 4 else None
+        if number is None:
+            known = getattr(signal, name if name.startswith("SIG") else f"SIG{name}", None)
+            number = int(known) if isinstance(known, signal.Signals) else None
+    if isinstance(number, int) and not isinstance(number, bool) and 0 < number < signal.NSIG:
+        return number
+    raise InvalidRequest(
+        "bad_signal",
+        f"`signal` is {value!r}.",
+        field="signal",
+        hint="Use a name (TERM, INT, KILL) or its number.",
+    )
+
+
+def checked_grace(grace: float) -> float:
+    if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace <= _LONGEST:
+        raise InvalidRequest(
+            "bad_grace", f"`grace` is {grace!r}.", field="grace", hint=f"Give seconds, from 0 to {_LONGEST:g}."
+        )
+    return float(grace)
+
+
+async def kill(place: Place, number: int, grace: float) -> Task:
+    """The task as it is when it is over, or when it will not be."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(grace + _LATE):
+            pause = _FIRST_PAUSE
+            while place.look().alive:
+                if (line := place.reach()) is not None:
+                    with line:
+                        if await line.kill(number, grace):
+                            await place.over()
+                await asyncio.sleep(pause)
+                pause = min(_LAST_PAUSE, pause * 2)
+    task = place.look()
+    return await _end_rest(place, task, number, grace) if task.state == "lost" else task
+
+
+async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task:
+    begun = begun_of(place)
+    if begun is None or not same_boot(begun.boot):
+        return task
+    kill_at = time.monotonic() + grace
+    give_up = kill_at + _LOST_CAUSE
+    told: set[int] = set()
+    pause = _FIRST_PAUSE
+    while left := remains(begun):
+        now = time.monotonic()
+        if now > give_up:
+            break
+        killing = now >= kill_at or number == signal.SIGKILL
+        fresh = left.keys() - (set() if killing else told)
+        told |= _signal(fresh, begun, signal.SIGKILL if killing else number)
+        await asyncio.sleep(pause)
+        pause = min(_LAST_PAUSE, pause * 1.5)
+    rest = [Process(seen.pid, seen.pgid, processes.command_line(seen)) for seen in left.values()]
+    return replace(task, running=tuple(rest))
+
+
+def begun_of(place: Place) -> Begun | None:
+    with contextlib.suppress(OSError, Unusable), place.opened() as folder:
+        data = folder.json(PROCESS)
+        return None if data is None else begun_from(data)
+    return None
+
+
+def remains(begun: Begun) -> dict[int, Seen]:
+    """What is still alive of a task whose keeper is dead, this process excepted."""
+    if not same_boot(begun.boot):
+        return {}
+    if LINUX:
+        found = processes.tagged(begun.tag, begun.tag) if begun.tag else {}
+        if _first_lives(begun):
+            found |= processes.tree({begun.pid, *_group(begun.pgid)})
+    else:
+        rows = [seen for seen in processes.listing() if seen.alive and begun.tag]
+        found = {seen.pid: seen for seen in rows if tag_in(seen.command) == begun.tag}
+    found.pop(os.getpid(), None)
+    return found
+
+
+def _group(pgid: int) -> list[int]:
+    if pgid <= 1:
+        return []
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [pid for pid in numbers if (seen := processes.look(pid)) is not None and seen.pgid == pgid]
+
+
+def _first_lives(begun: Begun) -> bool:
+    """The process of this number is the very one that the task began with."""
+    if begun.pid <= 1 or not begun.start or not begun.boot:
+        return False
+    fields = processes.read(f"/proc/{begun.pid}/stat").rpartition(b")")[2].split()
+    return len(fields) > _START and int(fields[_START]) == begun.start
+
+
+def _signal(pids: Collection[int], begun: Begun, number: int) -> set[int]:
+    """Those that are still of this task once there is a handle on them: from then on their numbers stay theirs."""
+    handles: dict[int, int] = {}
+    told: set[int] = set()
+    try:
+        for pid in itertools.islice(pids, _AT_ONCE):
+            with contextlib.suppress(OSError, AttributeError):
+                handles[pid] = os.pidfd_open(pid)
+        for pid in remains(begun).keys() & pids:
+            with contextlib.suppress(OSError):
+                if pid in handles or not handles:
+                    told.add(pid)
+                if pid in handles:
+                    signal.pidfd_send_signal(handles[pid], number)
+                elif not handles:
+                    os.kill(pid, number)  # no such handles here
+    finally:
+        for handle in handles.values():
+            os.close(handle)
+    return told

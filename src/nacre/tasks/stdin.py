@@ -1,0 +1,98 @@
+"""Writing to a task: its standard input is a pipe with a name, for as long as somebody reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+from typing import NoReturn
+
+from nacre.errors import InvalidRequest
+from nacre.keeper.folder import STDIN
+from nacre.tasks.folders import Unusable
+from nacre.tasks.place import Place
+
+_PIPE = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_PAUSE = 0.02
+_AT_ONCE = 64 * 1024
+
+
+async def write(place: Place, data: bytes) -> None:
+    """Returns when the pipe has taken all of it. InvalidRequest: nobody reads it (any more)."""
+    fd = await _open(place)
+    loop = asyncio.get_running_loop()
+    view = memoryview(data)
+    try:
+        while view:
+            try:
+                view = view[os.write(fd, view[:_AT_ONCE]) :]
+            except BlockingIOError:
+                room = loop.create_future()
+                loop.add_writer(fd, _settle, room)
+                try:
+                    await room
+                finally:
+                    loop.remove_writer(fd)
+            except BrokenPipeError:
+                _refuse(place, f"It closed its standard input when {len(data) - len(view)} bytes had been written.")
+    finally:
+        os.close(fd)
+
+
+async def close_stdin(place: Place) -> None:
+    """It reads the end of its input once it has read the rest."""
+    while True:
+        task = place.look()
+        if not task.alive or not task.stdin:
+            _refuse(place, "")
+        if (line := place.reach()) is not None:
+            with line:
+                if await line.close_stdin():
+                    return
+        await asyncio.sleep(_PAUSE)
+
+
+def _settle(room: asyncio.Future[None]) -> None:
+    if not room.done():
+        room.set_result(None)
+
+
+async def _open(place: Place) -> int:
+    while True:
+        task = place.look()
+        if not task.alive or not task.stdin:
+            _refuse(place, "")
+        try:
+            with place.opened() as folder:
+                fd = os.open(STDIN, _PIPE, dir_fd=folder.fd)
+            status = os.fstat(fd)
+            if stat.S_ISFIFO(status.st_mode) and status.st_uid == os.geteuid():
+                return fd
+            os.close(fd)
+            raise Unusable(f"{STDIN} is not a pipe")
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise
+            if task.pid is not None:  # else nobody reads it yet
+                _refuse(place, "It has closed its standard input.")
+        except Unusable:
+            _refuse(place, "Its standard input is not a pipe of nacre's.")
+        await asyncio.sleep(_PAUSE)
+
+
+def _refuse(place: Place, why: str) -> NoReturn:
+    task = place.look()
+    if not task.alive:
+        raise InvalidRequest(
+            "task_ended",
+            f"{task.id} does not run any more: {task.summary}.",
+            field="task",
+            hint="Start it again; its output can still be read.",
+        )
+    raise InvalidRequest(
+        "stdin_not_open",
+        f"{task.id} cannot be written to. {why or 'It was started without an open standard input.'}",
+        field="task",
+        hint="Start the command with its standard input open, or give it its input at the start.",
+    )

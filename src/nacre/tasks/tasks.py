@@ -1,0 +1,201 @@
+"""Tasks: the background commands of a store, for whoever did or did not start them.
+
+    tasks = Tasks()
+    for task in tasks.list(all=False):
+        print(task.id, task.command, tasks.output(task.id, lines=5).text)
+    await tasks.wait("bash-3f9c", until=Match("Listening on"), timeout=30)
+
+Reads what keepers write; nothing here keeps anything alive, and nothing is remembered between two calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import aclosing
+from typing import Any, NoReturn, TypeVar
+
+from nacre.errors import InvalidRequest
+from nacre.keeper.folder import LIVE
+from nacre.tasks import kill as killing
+from nacre.tasks import stdin as writing
+from nacre.tasks.completions import completions
+from nacre.tasks.folders import Unusable, open_store
+from nacre.tasks.follow import follow
+from nacre.tasks.log import LIMIT, Output, output_of
+from nacre.tasks.look import look, names_in
+from nacre.tasks.names import no_such_task, resolve
+from nacre.tasks.place import Place
+from nacre.tasks.store import default_directory
+from nacre.tasks.sweep import DAYS, GIB, Cleaned, clean
+from nacre.tasks.task import Task
+from nacre.tasks.wait import Exit, Until, Waited, check, wait
+from nacre.types import StrPath
+from nacre.validate import absolute, encoded, size_of
+
+T = TypeVar("T")
+
+
+class Tasks:
+    def __init__(self, directory: StrPath | None = None) -> None:
+        self.directory = default_directory() if directory is None else absolute(directory, "directory")
+
+    def list(self, *, all: bool = True) -> builtins.list[Task]:
+        """Every task, the oldest first; only those that run, unless `all`."""
+        store = open_store(self.directory)
+        if store is None:
+            return []
+        try:
+            found = [task for name in _names(store, all) if (task := look(self.directory, store, name)) is not None]
+        finally:
+            os.close(store)
+        return sorted([task for task in found if all or task.alive], key=_by_age)
+
+    def get(self, id: str) -> Task:
+        """By its id, or by its beginning if that is enough (at least four digits). NoSuchTask."""
+        return self._find(id)[1]
+
+    def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = LIMIT) -> Output:
+        """What it has printed from byte `since` on (-N: the last N), or the last `lines` of that."""
+        place, task = self._find(id)
+        _check_reading(since, lines, limit)
+        try:
+            with place.opened() as folder:
+                return output_of(folder, since, lines, limit)
+        except FileNotFoundError:
+            raise no_such_task(self.directory, id) from None
+        except Unusable as error:
+            _refuse(task, str(error))
+
+    async def follow(self, id: str, *, since: int = 0) -> AsyncGenerator[Output, None]:
+        """What it prints, as it comes; the last one when it has ended."""
+        place, task = self._find(id)
+        _check_reading(since, None, 0)
+        try:
+            async with aclosing(follow(place, since)) as outputs:
+                async for output in outputs:
+                    yield output
+        except FileNotFoundError:
+            raise no_such_task(self.directory, id) from None
+        except Unusable as error:
+            _refuse(task, str(error))
+
+    async def wait(
+        self,
+        ids: str | Sequence[str],
+        *,
+        any: bool = False,
+        timeout: float | None = None,
+        until: Until = Exit(),  # noqa: B008  # a frozen value
+    ) -> Waited:
+        """Until it comes true for all of them (or `any`), they have ended, or the time is up."""
+        check(until, timeout)
+        found = [self._find(id) for id in ([ids] if isinstance(ids, str) else ids)]
+        places = {place.id: place for place, _ in found}
+        return await wait(builtins.list(places.values()), any=any, timeout=timeout, until=until)
+
+    def wait_sync(
+        self,
+        ids: str | Sequence[str],
+        *,
+        any: bool = False,
+        timeout: float | None = None,
+        until: Until = Exit(),  # noqa: B008  # a frozen value
+    ) -> Waited:
+        """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
+        return _run(self.wait(ids, any=any, timeout=timeout, until=until))
+
+    async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
+        """End it and all that it started: `signal`, `grace` seconds, KILL. One that has ended is left as it is."""
+        place, _ = self._find(id)
+        return await killing.kill(place, killing.signal_number(signal), killing.checked_grace(grace))
+
+    def kill_sync(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
+        """The same, for code without an event loop."""
+        return _run(self.kill(id, signal=signal, grace=grace))
+
+    async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
+        """To its standard input; then close that, if asked. Waits for as long as it does not read."""
+        place, _ = self._find(id)
+        await writing.write(place, encoded(data, "data", nul_allowed=True) if isinstance(data, str) else data)
+        if close:
+            await writing.close_stdin(place)
+
+    async def close_stdin(self, id: str) -> None:
+        await writing.close_stdin(self._find(id)[0])
+
+    async def completions(self, *, poll_new: float = 1.0) -> AsyncGenerator[Task, None]:
+        """Each task that runs now or begins later, as it ends. Without end."""
+        async with aclosing(completions(self.directory, poll_new)) as ended:
+            async for task in ended:
+                yield task
+
+    def clean(self, *, older_than: float = 7 * DAYS, keep_bytes: int = GIB, keep: int = 1000) -> Cleaned:
+        """Remove what has ended: older than so many seconds, and the oldest while there are more than that."""
+        return clean(self.directory, older_than=older_than, keep_bytes=keep_bytes, keep=keep)
+
+    def _find(self, id: str) -> tuple[Place, Task]:
+        name = resolve(self.directory, id)
+        task = Place(self.directory, name).find()
+        if task is None:
+            raise no_such_task(self.directory, id)
+        return Place(self.directory, name, task), task
+
+
+def _names(store: int, all: bool) -> builtins.list[str]:
+    if not all:
+        try:
+            live = os.open(LIVE, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=store)
+        except OSError:
+            return names_in(store)
+        try:
+            return names_in(live)
+        finally:
+            os.close(live)
+    return names_in(store)
+
+
+def _by_age(task: Task) -> tuple[float, str]:
+    return task.created, task.id
+
+
+def _check_reading(since: int, lines: int | None, limit: int) -> None:
+    if isinstance(since, bool) or not isinstance(since, int):
+        raise InvalidRequest("bad_cursor", f"`since` is {since!r}.", field="since", hint="Give a number of bytes.")
+    if lines is not None and (isinstance(lines, bool) or not isinstance(lines, int) or lines < 0):
+        raise InvalidRequest("bad_lines", f"`lines` is {lines!r}.", field="lines", hint="Give a number of lines.")
+    size_of(limit, "limit")
+
+
+def _refuse(task: Task, problem: str) -> NoReturn:
+    raise InvalidRequest(
+        "task_broken",
+        f"{task.id} cannot be read: {problem}.",
+        field="task",
+        hint=f"Look at {task.directory!r}; nacre removes nothing that it did not write.",
+    )
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    answer: builtins.list[T] = []
+    failure: builtins.list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answer.append(asyncio.run(work))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="nacre-tasks")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return answer[0]

@@ -1,0 +1,229 @@
+"""Waiting for tasks: to end, to say something, to open a port, to fall silent.
+
+Keepers tell when something happens; nobody asks again and again, but for ports, which nobody tells about. A wait that
+is given up leaves nothing behind and does not touch the task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import socket
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import TypeAlias, assert_never
+
+from nacre.errors import InvalidRequest
+from nacre.frozen import frozen
+from nacre.tasks.follow import follow
+from nacre.tasks.matching import Lines, Match
+from nacre.tasks.place import Place
+from nacre.tasks.task import Task
+
+_BLOCK = 64 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost")
+_PAUSE = 0.05
+_PORT_PAUSE = 0.05
+_PORT_PATIENCE = 1.0
+_CALM = 0.02
+"""Seconds between two looks at a task that prints without end."""
+
+
+@frozen
+class Exit:
+    """It is over."""
+
+
+@frozen
+class Port:
+    """Somebody listens there, and the task lives."""
+
+    number: int
+    host: str = "127.0.0.1"
+    """This one, and ::1 with it."""
+
+
+@frozen
+class Quiet:
+    """It has printed nothing for so long."""
+
+    seconds: float
+
+
+Until: TypeAlias = Exit | Match | Port | Quiet
+
+
+@frozen(kw_only=True)
+class Waited:
+    tasks: tuple[Task, ...]
+    """As they were at the end, in the order asked."""
+    met: tuple[str, ...]
+    """Those for which it came true."""
+    ended: tuple[str, ...]
+    """Those that ended without it."""
+    timed_out: bool
+    match: dict[str, str]
+    """The line that matched, by id."""
+
+
+def check(until: Until, timeout: float | None) -> None:
+    """InvalidRequest: that cannot be waited for."""
+    if timeout is not None and not _is_seconds(timeout):
+        raise InvalidRequest(
+            "bad_timeout", f"`timeout` is {timeout!r}.", field="timeout", hint="Give seconds, or None for no end."
+        )
+    match until:
+        case Exit():
+            return
+        case Match():
+            until.compiled()
+            return
+        case Port(number, host):
+            if type(number) is int and 0 < number < 65536 and isinstance(host, str) and host:
+                return
+        case Quiet(seconds):
+            if _is_seconds(seconds):
+                return
+    raise InvalidRequest(
+        "bad_until",
+        f"`until` is {until!r}.",
+        field="until",
+        hint="Use Exit(), Match('pattern'), Port(8000) or Quiet(seconds).",
+    )
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+async def wait(places: Sequence[Place], *, any: bool, timeout: float | None, until: Until) -> Waited:
+    watchers = [_Watcher(place, until) for place in places]
+    jobs = [asyncio.ensure_future(watcher.run()) for watcher in watchers]
+    try:
+        timed_out = await _first_or_all(jobs, watchers, any, timeout)
+    finally:
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+    return Waited(
+        tasks=tuple([watcher.task or watcher.place.look() for watcher in watchers]),
+        met=tuple([watcher.place.id for watcher in watchers if watcher.met]),
+        ended=tuple([watcher.place.id for watcher in watchers if watcher.done and not watcher.met]),
+        timed_out=timed_out,
+        match={watcher.place.id: watcher.line for watcher in watchers if watcher.line is not None},
+    )
+
+
+async def _first_or_all(
+    jobs: Sequence[asyncio.Task[None]], watchers: Sequence[_Watcher], any: bool, timeout: float | None
+) -> bool:
+    """True: the time was up first. What there is has been looked at in any case, however short the time."""
+    loop = asyncio.get_running_loop()
+    until = None if timeout is None else loop.time() + timeout
+    pending = set(jobs)
+    which = asyncio.FIRST_COMPLETED if any else asyncio.FIRST_EXCEPTION
+    while pending:
+        left = None if until is None else until - loop.time()
+        if left is not None and left <= 0:
+            if all(watcher.looked for watcher in watchers):
+                return True
+            left = _CALM
+        done, pending = await asyncio.wait(pending, timeout=left, return_when=which)
+        for job in done:
+            job.result()
+        if any and [watcher for watcher in watchers if watcher.met]:
+            break
+    return False
+
+
+class _Watcher:
+    """One task and what is waited for."""
+
+    def __init__(self, place: Place, until: Until) -> None:
+        self.place = place
+        self._until = until
+        self.looked = False
+        """What there was at the beginning has been looked at."""
+        self.met = self.done = False
+        self.line: str | None = None
+        self.task: Task | None = None
+
+    async def run(self) -> None:
+        match self._until:
+            case Exit():
+                self.looked = True
+                self.task = await self.place.over()
+                self.met = self.task.state != "broken"
+            case Match():
+                self.met = await self._match(self._until)
+            case Port():
+                self.met = await self._port(self._until)
+            case Quiet(seconds):
+                self.met = await self._quiet(seconds)
+            case _:
+                assert_never(self._until)
+        self.task = self.task or self.place.look()
+        self.done = True
+
+    async def _match(self, until: Match) -> bool:
+        lines = Lines(until.compiled())
+        async with aclosing(follow(self.place, until.since, _BLOCK)) as outputs:
+            async for output in outputs:
+                self.line = lines.feed(output.data, after_gap=output.dropped > 0)
+                if self.line is not None:
+                    return True
+                self.looked = self.looked or not output.more
+                await asyncio.sleep(0)  # there may be a lot to read, and others wait too
+        return False
+
+    async def _port(self, until: Port) -> bool:
+        ending = asyncio.ensure_future(self.place.over())
+        try:
+            while not ending.done():
+                if await _listens(until) and (task := self.place.look()).alive:
+                    self.task = task
+                    return True
+                self.looked = True
+                await asyncio.wait({ending}, timeout=_PORT_PAUSE)
+            self.task = ending.result()
+            return False
+        finally:
+            ending.cancel()
+            await asyncio.gather(ending, return_exceptions=True)
+
+    async def _quiet(self, seconds: float) -> bool:
+        loop = asyncio.get_running_loop()
+        task = self.place.look()
+        self.looked = True
+        while task.alive:
+            seen = task.bytes
+            last = loop.time() - (task.idle or 0.0)
+            if last + seconds <= loop.time():
+                return True
+            if (line := self.place.reach()) is None:
+                await asyncio.sleep(min(_PAUSE, last + seconds - loop.time()))
+            else:
+                with line, contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(last + seconds):
+                        await line.watch(seen)
+                        await asyncio.sleep(_CALM)
+            task = self.place.look()
+        return False
+
+
+async def _listens(until: Port) -> bool:
+    hosts = [until.host, "::1"] if until.host in _LOOPBACK else [until.host]
+    for host in hosts:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.setblocking(False)
+                async with asyncio.timeout(_PORT_PATIENCE):
+                    await asyncio.get_running_loop().sock_connect(probe, (host, until.number))
+                # nobody listens, and the port that this end was given is the very one: TCP then connects to itself
+                if probe.getsockname() != probe.getpeername():
+                    return True
+        except OSError:
+            continue  # TimeoutError is one
+    return False
