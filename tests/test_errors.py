@@ -15,16 +15,19 @@ from nacre.result import (
     Cancelled,
     Captured,
     Exited,
+    Killed,
     Lost,
     NotStarted,
     Outcome,
     OverLimit,
     Process,
     Refused,
+    Running,
     Signalled,
     Spill,
     TimedOut,
     describe,
+    outcome_from,
 )
 
 OUTCOMES: list[tuple[Outcome, str, dict[str, Any], int]] = [
@@ -51,6 +54,19 @@ OUTCOMES: list[tuple[Outcome, str, dict[str, Any], int]] = [
         "over its limit of 512 MB of memory: it used 600 MB of memory",
         {"kind": "over_limit", "limit": "memory", "allowed": 512 * 2**20, "used": 600 * 2**20},
         137,
+    ),
+    (
+        Killed("process 7 of user 0", 2),
+        "killed by process 7 of user 0",
+        {"kind": "killed", "by": "process 7 of user 0", "signal": 2},
+        130,
+    ),
+    (Running("bash-1"), "running as bash-1", {"kind": "running", "task": "bash-1", "promoted": False}, 0),
+    (
+        Running("bash-1", promoted=True),
+        "running as bash-1",
+        {"kind": "running", "task": "bash-1", "promoted": True},
+        75,
     ),
     (Lost("reason"), "lost: reason", {"kind": "lost", "reason": "reason"}, 125),
 ]
@@ -84,7 +100,8 @@ def test_an_outcome_in_words_as_data_and_as_an_exit_status(
         data,
         status,
     )
-    assert result.ok == (outcome == Exited(0))
+    assert result.ok == (outcome in (Exited(0), Running("bash-1")))
+    assert outcome_from(result.to_dict()["outcome"]) == outcome
     assert result.exit_code == (outcome.code if isinstance(outcome, Exited) else None)
     assert result.timed_out == isinstance(outcome, TimedOut)
 

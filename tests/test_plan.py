@@ -61,7 +61,11 @@ REQUESTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "stdin-number": ({"stdin": 3}, "bad_stdin", "stdin"),
     "stdin-lone-surrogate": ({"stdin": "\ud800"}, "bad_text", "stdin"),
     "mode": ({"mode": "fast"}, "bad_mode", "mode"),
-    "mode-background": ({"mode": "background"}, "mode_unavailable", "mode"),
+    "yield-zero": ({"yield_after": 0}, "bad_yield_after", "yield_after"),
+    "yield-text": ({"yield_after": "1"}, "bad_yield_after", "yield_after"),
+    "yield-background": ({"yield_after": 1, "mode": "background"}, "bad_yield_after", "yield_after"),
+    "stdin-open-in-the-foreground": ({"open_stdin": True}, "bad_open_stdin", "open_stdin"),
+    "stdin-open-and-given": ({"open_stdin": True, "stdin": "", "mode": "background"}, "bad_open_stdin", "open_stdin"),
     "leftovers": ({"leftovers": "adopt"}, "bad_leftovers", "leftovers"),
 }
 

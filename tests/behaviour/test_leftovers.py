@@ -34,7 +34,8 @@ async def test_a_command_returns_when_its_shell_exits_and_names_what_still_runs(
         duration=result.duration,
         pid=result.pid,
         running=(Process(sleeper, result.pid or 0, "sleep 60"),),
-        remarks=(f"1 process left running: {sleeper} (sleep 60).",),
+        task=result.task,
+        remarks=(f"1 process left running: {sleeper} (sleep 60).", result.remarks[-1]),
     )
     end(*result.running)
 

@@ -129,6 +129,7 @@ async def test_a_result_as_plain_data_survives_json(bash: Bash, tmp_path: Path) 
         },
         "running": [],
         "ended": [],
+        "task": None,
         "spill": None,
         "enforced": [],
         "remarks": [],

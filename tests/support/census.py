@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from nacre.keeper.processes import tag_of
+from nacre.system import LINUX
+
 MARK = "NACRE_TEST_RUN"
 """A variable that everything started by this test run inherits."""
 
@@ -93,8 +96,11 @@ def _is_own_keeper(pid: int) -> bool:
 
 
 def _is_ready_shell(pid: int) -> bool:
+    """Of the keeper, or of one that it has forked ahead for the next task. What has its command has its tag."""
     parent, session = parent_and_session(pid)
-    return session == pid and _is_own_keeper(parent) and "BASH_EXECUTION_STRING" in command_line(pid)
+    kept = _is_own_keeper(parent) or _is_own_keeper(parent_and_session(parent)[0])
+    tag = tag_of(pid) if LINUX else None
+    return session == pid and kept and tag is None and "BASH_EXECUTION_STRING" in command_line(pid)
 
 
 def parent_and_session(pid: int) -> tuple[int, int]:

@@ -86,8 +86,20 @@ def _threads(pid: int) -> int:
 
 def started(pid: int) -> int:
     """When, in the kernel's ticks since it was booted: tells a process from a later one of the same number."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else 0
+
+
+def ticks(pid: int) -> int:
+    """How long it has computed."""
+    fields = _stat(pid)
+    return int(fields[11]) + int(fields[12]) if fields else 0
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What the kernel says of it after its name; nothing if it is gone."""
     fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return int(fields[19]) if len(fields) > 19 else 0
+    return fields if len(fields) > 20 else []
 
 
 def command_line(seen: Seen) -> str:

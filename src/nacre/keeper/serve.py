@@ -19,6 +19,7 @@ from nacre.keeper.apart import Heir
 from nacre.keeper.care import BECOMING, Care
 from nacre.keeper.drain import drain
 from nacre.keeper.folder import STDIN
+from nacre.keeper.going import going
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record
@@ -51,7 +52,7 @@ _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
 _HOST_GONE = b"the end of its host"
 _SETTLING = 0.001
-_SETTLED = 0.015
+_SETTLED = 0.5
 """Seconds after which a task that has not ended is said to be going, whatever it does."""
 
 
@@ -288,15 +289,19 @@ class Keeper(Care):
 
     # tasks
 
-    def settle(self, run: Run) -> None:
-        """Say that it is going, once it is: what fails at once has ended before."""
+    def settle(self, run: Run, asleep: bool = False) -> None:
+        """Say that it is going, once it is: what fails at once has ended before. `asleep`: it was, a moment ago."""
         if run.status is not None:
             return  # its end is about to be told
         now = time.monotonic()
-        if now < run.began + _SETTLED and not _goes(run):
-            self.loop.at(now + _SETTLING, run.tag, lambda: self.settle(run))
-        else:
-            self.answer(run.control, GOING)
+        sleeps = False
+        if LINUX and now < run.began + _SETTLED:
+            stage = going(run.pid)
+            sleeps = stage is None
+            if not (stage or (sleeps and asleep)):
+                self.loop.at(now + _SETTLING, run.tag, lambda: self.settle(run, sleeps))
+                return
+        self.answer(run.control, GOING)
 
     def make_task(self, run: Run, adoption: Adoption, fds: list[int]) -> None:
         """Of a run in progress, or of what an ended one has left running."""
@@ -348,14 +353,6 @@ class Orders:
     def close_input(self) -> None:
         if self.run is not None:
             self.run.close_input()
-
-
-def _goes(run: Run) -> bool:
-    """It has become, or started, another program."""
-    if not LINUX:
-        return False
-    seen = [processes.look(pid) for pid in (run.pid, *processes.children_of(run.pid))]
-    return any(each is not None and each.alive and not processes.is_fork(each) for each in seen)
 
 
 def _open_input(folder: int) -> int | None:

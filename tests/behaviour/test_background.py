@@ -1,0 +1,292 @@
+"""Commands in the background: started at once, followed by anybody, ended whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, InvalidRequest, Limits, Request, Result, ToolContext
+from nacre.result import Exited, Killed, OverLimit, Refused, Running, Signalled, TimedOut
+from nacre.tasks.tasks import Tasks
+from nacre.tasks.wait import Match, Port
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import until
+
+LINUX = pytest.mark.linux
+
+
+async def start(bash: Bash, command: str, ctx: ToolContext | None = None, **asked: object) -> str:
+    """The id of a task that runs."""
+    result = await bash.run(Request(command, mode="background", **asked), ctx)  # type: ignore[arg-type]
+    assert isinstance(result.outcome, Running), result
+    assert result.task is not None
+    return result.task.id
+
+
+@pytest.fixture
+def tasks() -> Tasks:
+    return Tasks()
+
+
+@pytest.mark.req("M-05", "P-003", "M-06")
+async def test_a_background_command_gives_a_handle_at_once_and_its_end_is_written_down(
+    bash: Bash, tasks: Tasks, tmp_path: Path
+) -> None:
+    command = "echo out; echo err >&2; read line; exit 7"
+    result = await bash.run(
+        Request(command, mode="background", description="Say it", open_stdin=True, cwd=tmp_path),
+        ToolContext(conversation_id="talk"),
+    )
+    assert result.task is not None
+    assert (result.outcome, result.ok) == (Running(result.task.id), True)
+    task = tasks.get(result.task.id)
+    assert task.id.startswith("bash-")
+    assert (task.state, task.kind, task.command, task.description, task.cwd, task.conversation) == (
+        "running",
+        "background",
+        command,
+        "Say it",
+        str(tmp_path),
+        "talk",
+    )
+    assert (task.pid, task.pgid, task.output_file, task.owner_pid) == (
+        result.task.pid,
+        result.task.pgid,
+        result.task.output_file,
+        os.getpid(),
+    )
+    await tasks.write(task.id, "go on\n")
+    await tasks.wait(task.id, timeout=20)
+    task = tasks.get(task.id)
+    assert (task.state, task.outcome, task.exit_code, task.alive) == ("ended", Exited(7), 7, False)
+    assert sorted(tasks.output(task.id).text.splitlines()) == ["err", "out"]
+    lines = Path(task.output_file).read_text().splitlines()
+    assert sorted(lines[:2]) == ["err", "out"]
+    assert lines[2].startswith("[nacre: exit 7 after ")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ("no-such-program-anywhere", 127, "not found"),
+        ("if then fi", 2, "syntax error"),
+        ("cd /no/such/place && sleep 9", 1, "No such file"),
+        ("echo fine", 0, "fine"),
+    ],
+)
+@LINUX
+async def test_what_ends_at_once_is_told_in_the_same_call(
+    bash: Bash, tasks: Tasks, command: str, code: int, words: str
+) -> None:
+    result = await bash.run(Request(command, mode="background"))
+    assert (result.outcome, words in result.output) == (Exited(code), True)
+    assert result.task is not None
+    assert tasks.get(result.task.id).exit_code == code
+
+
+async def test_what_is_refused_makes_no_task(bash: Bash, tmp_path: Path) -> None:
+    result = await bash.run(Request("rm -rf /", mode="background"), ToolContext(output_dir=tmp_path))
+    assert isinstance(result.outcome, Refused)
+    assert (result.task, os.listdir(tmp_path)) == (None, [])
+
+
+async def test_a_place_that_cannot_keep_it_is_the_callers_to_mend(bash: Bash, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidRequest, match="Not a directory") as caught:
+        await bash.run(Request("true", mode="background"), ToolContext(output_dir=tmp_path / "file" / "below"))
+    assert caught.value.code == "task_not_kept"
+
+
+async def test_too_many_are_refused_and_listed(bash: Bash, tasks: Tasks, tmp_path: Path) -> None:
+    ctx = ToolContext(output_dir=tmp_path, limits=Limits(tasks=2))
+    mine = Tasks(tmp_path)
+    first = await start(bash, "sleep 61", ctx)
+    await start(bash, "sleep 62", ctx)
+    with pytest.raises(InvalidRequest) as caught:
+        await bash.run(Request("sleep 63", mode="background"), ctx)
+    assert (caught.value.code, "sleep 61" in str(caught.value), first in str(caught.value)) == (
+        "too_many_tasks",
+        True,
+        True,
+    )
+    assert len(mine.list()) == 2
+    await mine.kill(first)
+    await start(bash, "sleep 63", ctx)
+    for task in mine.list():
+        await mine.kill(task.id, grace=0)
+
+
+async def test_a_task_of_its_own_output_directory_lies_there_and_is_private(bash: Bash, tmp_path: Path) -> None:
+    task = await start(bash, "sleep 60", ToolContext(output_dir=tmp_path / "here"))
+    place = tmp_path / "here" / task
+    modes = {name: (place / name).lstat().st_mode & 0o777 for name in os.listdir(place)}
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert set(modes.values()) == {0o600}
+    assert {"task.json", "process.json", "output.log", "control"} <= modes.keys()
+    assert (await Tasks(tmp_path / "here").kill(task)).state == "ended"
+
+
+async def test_its_streams_are_pipes_so_that_writing_to_them_by_name_loses_nothing(bash: Bash, tasks: Tasks) -> None:
+    task = await start(
+        bash, "read; echo 1; echo 2 > /dev/stdout; echo 3 | tee /dev/stderr; echo 4 >> /dev/stderr", open_stdin=True
+    )
+    await tasks.write(task, "\n", close=True)
+    await tasks.wait(task, timeout=20)
+    assert tasks.output(task).text == "1\n2\n3\n3\n4\n"
+
+
+async def test_python_does_not_hold_its_output_back(bash: Bash, tasks: Tasks) -> None:
+    task = await start(bash, "python3 -c 'print(\"ready\"); import time; time.sleep(60)'")
+    waited = await tasks.wait(task, until=Match("ready"), timeout=20)
+    assert waited.met == (task,)
+    await tasks.kill(task, grace=0)
+
+
+async def test_a_flood_costs_neither_disk_nor_memory_and_is_ended_by_a_kill(
+    bash: Bash, tasks: Tasks, tmp_path: Path
+) -> None:
+    cap = 1 << 20
+    ctx = ToolContext(output_dir=tmp_path, limits=Limits(log=cap))
+    mine = Tasks(tmp_path)
+    task = await start(bash, "yes flood", ctx)
+    place = tmp_path / task
+    most = 0
+
+    def size(name: str) -> int:
+        try:
+            return (place / name).stat().st_size
+        except FileNotFoundError:  # just now
+            return 0
+
+    def flooded() -> bool:
+        nonlocal most
+        most = max(most, sum(size(name) for name in os.listdir(place) if name.startswith("output")))
+        return mine.get(task).bytes > 64 * cap
+
+    await until(flooded, "64 times the cap")
+    ended = await mine.kill(task)
+    assert isinstance(ended.outcome, Killed)
+    most = max(most, (place / "output.log").stat().st_size)
+    assert most <= cap + 4096
+    assert ended.dropped > 62 * cap
+    assert ended.bytes - ended.dropped > cap // 2
+    output = mine.output(task, since=-12)
+    assert (output.data, output.cursor) == (b"flood\nflood\n", ended.bytes)
+    assert b" bytes left out]\n" in (place / "output.log").read_bytes()
+
+
+async def test_a_task_can_have_a_timeout(bash: Bash, tasks: Tasks) -> None:
+    task = await start(bash, "echo begun; sleep 60", timeout=0.3)
+    await tasks.wait(task, timeout=20)
+    output = tasks.output(task)
+    assert (output.task.outcome, output.text) == (TimedOut(0.3), "begun\n")
+
+
+@pytest.mark.req("P-003")
+async def test_its_group_can_be_killed_by_hand_and_the_status_says_so(bash: Bash, tasks: Tasks) -> None:
+    task = await start(bash, "echo begun; sleep 60; echo never")
+    await tasks.wait(task, until=Match("begun"), timeout=20)
+    pgid = tasks.get(task).pgid
+    assert pgid is not None
+    os.killpg(pgid, signal.SIGKILL)
+    await tasks.wait(task, timeout=20)
+    ended = tasks.get(task)
+    assert ended.outcome == Signalled(signal.SIGKILL)
+    assert Path(ended.output_file).read_text().splitlines()[-1].startswith("[nacre: ended by SIGKILL after ")
+
+
+ESCAPES = {
+    "setsid": "setsid bash -c '{hold} sleep 60' & {hold} sleep 60",
+    "double-fork": "(bash -c '{hold} setsid sleep 60 &' &) ; {hold} sleep 60",
+    "ignores-term": "trap '' TERM; {hold} sleep 60; sleep 60",
+    "nohup-disown": "nohup bash -c '{hold} sleep 60' >/dev/null 2>&1 & disown; {hold} sleep 60",
+}
+
+
+@LINUX
+@pytest.mark.parametrize("way", ESCAPES)
+async def test_a_kill_leaves_nothing_alive(bash: Bash, tasks: Tasks, life: Lifeline, way: str) -> None:
+    task = await start(bash, ESCAPES[way].replace("{hold}", life.hold))
+    holders = ESCAPES[way].count("{hold}")
+    await until(lambda: life.holders >= holders, "all of it to run")
+    ended = await tasks.kill(task, grace=0.2)
+    await life.ended()
+    assert isinstance(ended.outcome, Killed)
+    assert ended.outcome.by == f"process {os.getpid()} of user {os.geteuid()}"
+    assert ended.running == ()
+
+
+async def test_it_is_asked_before_it_is_made_to_go(bash: Bash, tasks: Tasks) -> None:
+    task = await start(bash, "trap 'echo bye; exit 3' INT; echo ready; while :; do sleep 0.05; done")
+    await tasks.wait(task, until=Match("ready"), timeout=20)
+    ended = await tasks.kill(task, signal="INT")
+    assert ended.outcome == Killed(by=ended.outcome.by, signal=2) if isinstance(ended.outcome, Killed) else False
+    assert tasks.output(task).text == "ready\nbye\n"
+
+
+@LINUX
+async def test_what_its_shell_leaves_running_is_still_the_task(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
+    task = await start(bash, f"(exec 7>{life.path}; echo held >&7; sleep 60) & sleep 0.2; exit 4")
+    await until(lambda: not os.path.exists(f"/proc/{tasks.get(task).pid}/exe"), "the shell's end")
+    assert tasks.get(task).alive
+    ended = await tasks.kill(task)
+    await life.ended()
+    assert isinstance(ended.outcome, Killed)
+
+
+async def test_leftovers_of_a_task_end_with_its_shell_if_asked(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
+    task = await start(bash, f"{life.hold} sleep 60 & sleep 0.1; exit 4", leftovers="end")
+    await tasks.wait(task, timeout=20)
+    await life.ended()
+    assert tasks.get(task).outcome == Exited(4)
+
+
+async def test_a_server_a_port_a_request_and_its_end(bash: Bash, tasks: Tasks) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    task = await start(bash, f"exec python3 -m http.server {port} --bind 127.0.0.1")
+    waited = await tasks.wait(task, until=Port(port), timeout=20)
+    assert waited.met == (task,)
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        line.sendall(b"HEAD / HTTP/1.0\r\n\r\n")
+        assert b"200 OK" in line.recv(4096)
+    await tasks.kill(task)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+@LINUX
+async def test_a_confined_task_is_confined_and_its_private_directory_goes_with_it(
+    bash: Bash, tmp_path: Path, tasks: Tasks
+) -> None:
+    if "restricted" not in bash.access_modes:
+        pytest.skip("this kernel confines nothing")
+    ctx = ToolContext(access="restricted")
+    result: Result = await bash.run(
+        Request(f"echo $TMPDIR; echo x > $TMPDIR/x && cat $TMPDIR/x; echo > {tmp_path}/y; read", mode="background",
+                open_stdin=True),
+        ctx,
+    )  # fmt: skip
+    assert result.task is not None
+    assert "fs-write" in result.enforced or result.enforced
+    await tasks.wait(result.task.id, until=Match("denied"), timeout=20)
+    scratch, said, *_ = tasks.output(result.task.id).text.splitlines()
+    assert (said, os.path.isdir(scratch), (tmp_path / "y").exists()) == ("x", True, False)
+    await tasks.write(result.task.id, "", close=True)
+    await tasks.wait(result.task.id, timeout=20)
+    await until(lambda: not os.path.exists(scratch), "its private directory to go")
+
+
+@LINUX
+async def test_limits_hold_for_a_task_too(bash: Bash, tasks: Tasks) -> None:
+    hog = "python3 -c 'import time; x = bytearray(300 << 20); time.sleep(60)'"
+    task = await start(bash, hog, ToolContext(limits=Limits(memory=150 << 20)))
+    await tasks.wait(task, timeout=20)
+    ended = tasks.get(task)
+    assert isinstance(ended.outcome, OverLimit)
+    assert (ended.outcome.limit, ended.outcome.allowed) == ("memory", 150 << 20)
