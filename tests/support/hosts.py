@@ -39,10 +39,15 @@ def run_host(program: str, *arguments: object, within: float = 60.0, env: Mappin
 
 
 @contextmanager
-def started_host(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+def started_host(program: str, *arguments: object, own_group: bool = False) -> Iterator[subprocess.Popen[str]]:
     """A program that goes on while the test looks at it; killed at the end, if it still runs."""
     with subprocess.Popen(
-        command(program, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        command(program, *arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        process_group=0 if own_group else None,
     ) as host:
         try:
             yield host

@@ -1,0 +1,183 @@
+"""Runs that become tasks: because their caller will not wait any longer, or by what they leave running."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, ToolContext
+from nacre.result import Exited, Killed, Running, Signalled, TimedOut
+from nacre.tasks.tasks import Tasks
+from nacre.tasks.wait import Match
+from tests.support.hosts import run_host
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until
+
+COUNT = "for i in $(seq 20); do echo $i; echo e$i >&2; sleep 0.05; done; exit 7"
+
+
+@pytest.fixture
+def tasks() -> Tasks:
+    return Tasks()
+
+
+def task_of(result: Result) -> str:
+    assert result.task is not None, result
+    return result.task.id
+
+
+async def test_what_takes_too_long_goes_on_as_a_task_under_one_id(bash: Bash, tasks: Tasks) -> None:
+    events = [event async for event in bash.stream(Request(COUNT, yield_after=0.4))]
+    last = events[-1]
+    assert isinstance(last, Ended)
+    result = last.result
+    task = task_of(result)
+    assert (result.outcome, result.ok, result.pid) == (Running(task, promoted=True), False, tasks.get(task).pid)
+    assert result.stdout == "".join(
+        event.text for event in events if isinstance(event, Chunk) and event.stream == "stdout"
+    )
+    assert result.stdout.startswith("1\n2\n")
+    assert result.stderr.startswith("e1\ne2\n")
+    assert any(task in remark for remark in result.remarks)
+    await tasks.wait(task, timeout=20)
+    output = tasks.output(task)
+    assert output.task.outcome == Exited(7)
+    assert output.task.kind == "promoted"
+    lines = output.text.split()
+    assert [line for line in lines if line.isdigit()] == [str(n) for n in range(1, 21)]
+    assert [line for line in lines if not line.isdigit()] == [f"e{n}" for n in range(1, 21)]
+    assert output.data.startswith(result.both.head)
+
+
+async def test_what_ends_in_time_is_no_task(bash: Bash, tmp_path: Path) -> None:
+    result = await bash.run(Request("echo done; exit 3", yield_after=30), ToolContext(output_dir=tmp_path))
+    assert (result.outcome, result.output, result.task, os.listdir(tmp_path)) == (Exited(3), "done\n", None, [])
+
+
+@pytest.mark.parametrize("size", [3_000_000, 30_000_000])
+async def test_what_was_too_much_for_memory_is_in_the_log_whole(bash: Bash, tasks: Tasks, size: int) -> None:
+    command = f"echo begun; head -c {size} /dev/zero | tr '\\0' x; echo; sleep 60"
+    result = await bash.run(Request(command, yield_after=2))
+    task = task_of(result)
+    assert result.seen == size + 7
+    await tasks.kill(task, grace=0)
+    log = Path(tasks.get(task).output_file).read_bytes()
+    assert log.startswith(b"begun\n" + b"x" * size + b"\n")
+
+
+async def test_more_than_the_cap_before_it_became_a_task_is_counted(bash: Bash, tmp_path: Path) -> None:
+    ctx = ToolContext(output_dir=tmp_path, limits=Limits(log=1 << 20, output=1 << 16, spill=1 << 20))
+    mine = Tasks(tmp_path)
+    result = await bash.run(Request("seq 1000000; echo last; sleep 60", yield_after=1.5), ctx)
+    task = task_of(result)
+    ended = await mine.kill(task, grace=0)
+    assert ended.bytes == result.seen == 6888896 + 5
+    assert 0 < ended.bytes - ended.dropped <= 1 << 20
+    assert mine.output(task).text.startswith("1\n2\n3\n")
+
+
+async def test_a_profile_may_let_go_on_what_has_run_out_of_time(tasks: Tasks) -> None:
+    bash = Bash(Profile(name="patient", timeout=0.3, on_timeout="promote"))
+    result = await bash.run("echo begun; sleep 60")
+    assert (result.outcome, result.output) == (Running(task_of(result), promoted=True), "begun\n")
+    await tasks.kill(task_of(result), grace=0)
+
+
+async def test_a_timeout_that_comes_after_it_became_a_task_still_comes(bash: Bash, tasks: Tasks) -> None:
+    result = await bash.run(Request("sleep 60", timeout=0.6, yield_after=0.1))
+    await tasks.wait(task_of(result), timeout=20)
+    assert tasks.get(task_of(result)).outcome == TimedOut(0.6)
+
+
+async def test_a_timeout_that_comes_first_ends_it(bash: Bash) -> None:
+    result = await bash.run(Request("sleep 60", timeout=0.2, yield_after=9))
+    assert (result.outcome, result.task) == (TimedOut(0.2), None)
+
+
+async def test_a_cancelled_call_ends_what_is_no_task_yet(bash: Bash, life: Lifeline) -> None:
+    running = asyncio.create_task(bash.run(Request(f"{life.hold} sleep 60", yield_after=30)))
+    await until(lambda: life.holders, "it to run")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await life.ended()
+
+
+async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(bash: Bash, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ctx = ToolContext(output_dir=tmp_path / "file")
+    with pytest.raises(Exception, match="output_dir"):
+        await bash.run("true", ctx)
+    below = tmp_path / "place"
+    below.mkdir()
+    (below / ".live").touch()  # in the way
+    result = await bash.run(Request("echo a; sleep 0.4; echo b", yield_after=0.1), ToolContext(output_dir=below))
+    assert (result.outcome, result.output, result.task) == (Exited(0), "a\nb\n", None)
+    assert "could not go on as a task" in result.remarks[0]
+
+
+async def test_a_session_stays_as_it_was_when_its_command_goes_on(tmp_path: Path, tasks: Tasks) -> None:
+    session = Session(ctx=ToolContext(working_dir=tmp_path))
+    result = await session.run(Request("export A=1; cd /; sleep 60", yield_after=0.2))
+    assert (session.cwd, dict(session.changes)) == (str(tmp_path), {})
+    await tasks.kill(task_of(result), grace=0)
+    background = await session.run(Request("export A=1; cd /; sleep 60", mode="background"))
+    assert not [remark for remark in background.remarks if "session" in remark]
+    await tasks.kill(task_of(background), grace=0)
+    assert (await session.run("echo $PWD")).output == f"{tmp_path}\n"
+
+
+# what is left running
+
+
+async def test_what_is_left_running_is_a_task_that_can_be_read_and_killed(bash: Bash, tasks: Tasks, gate: Gate) -> None:
+    result = await bash.run(f"({gate.wait}; while :; do echo tick; sleep 0.05; done) & echo started")
+    task = task_of(result)
+    assert (result.outcome, result.output) == (Exited(0), "started\n")
+    assert any(task in remark for remark in result.remarks)
+    assert tasks.get(task).kind == "adopted"
+    gate.open()
+    waited = await tasks.wait(task, until=Match("tick"), timeout=20)
+    assert waited.met == (task,)
+    ended = await tasks.kill(task)
+    assert isinstance(ended.outcome, Killed)
+    assert tasks.output(task).text.startswith("tick\n")
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(("end", "outcome"), [("exit 5", Exited(5)), ("kill -9 $BASHPID", Signalled(signal.SIGKILL))])
+async def test_how_it_ended_is_known(bash: Bash, tasks: Tasks, end: str, outcome: object) -> None:
+    result = await bash.run(f"(sleep 0.3; {end}) & echo started")
+    await tasks.wait(task_of(result), timeout=20)
+    assert tasks.get(task_of(result)).outcome == outcome
+
+
+async def test_it_ends_with_its_host_unless_it_is_detached(tasks: Tasks) -> None:
+    program = """
+        import asyncio, sys
+        from nacre import Bash, Request
+        async def main():
+            for leftovers in ("keep", "detach"):
+                result = await Bash().run(Request("sleep 60 & echo started", leftovers=leftovers))
+                print(result.task.id)
+        asyncio.run(main())
+    """
+    kept, detached = run_host(program).split()
+    await tasks.wait(kept, timeout=20)
+    ended = tasks.get(kept)
+    assert ended.outcome == Killed(by="the end of its host", signal=15)
+    assert tasks.get(detached).alive
+    assert isinstance((await tasks.kill(detached)).outcome, Killed)
+
+
+async def test_a_model_that_sleeps_for_a_task_is_told_what_else_it_can_do(bash: Bash, tmp_path: Path) -> None:
+    ctx = ToolContext(output_dir=tmp_path)
+    before = await bash.run("sleep 1; echo look", ctx)
+    result = await bash.run(Request("sleep 60", mode="background"), ctx)
+    during = await bash.run("sleep 1; echo look", ctx)
+    assert (before.remarks, ["nacre wait" in remark for remark in during.remarks]) == ((), [True])
+    await Tasks(tmp_path).kill(task_of(result), grace=0)

@@ -1,0 +1,220 @@
+"""Tasks, and everything around them that can die: the program that started them, keepers, disks, other programs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
+from nacre.keeper.folder import LIVE
+from nacre.result import Exited, Killed, Lost, NotStarted, Running
+from nacre.tasks.tasks import Tasks
+from nacre.tasks.wait import Match
+from tests.support.census import is_alive
+from tests.support.disks import small_disk
+from tests.support.hosts import run_host, started_host
+from tests.support.lifeline import Lifeline
+from tests.support.unchecked import UNCHECKED
+from tests.support.waiting import until
+
+COUNT = "for i in $(seq 40); do echo $i; sleep 0.05; done; exit 7"
+COUNTED = "".join(f"{number}\n" for number in range(1, 41))
+HOST = """
+    import asyncio, sys
+    from nacre import Bash, Limits, Request, ToolContext
+    async def main():
+        bash, ctx = Bash(), ToolContext(output_dir=sys.argv[1], limits=Limits(tasks=1000))
+        for _ in range(int(sys.argv[3])):
+            result = await bash.run(Request(sys.argv[2], mode="background"), ctx)
+            print(result.task.id, flush=True)
+        print("all", flush=True)
+        await asyncio.sleep(60)
+    asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+async def start(bash: Bash, store: Path, command: str) -> str:
+    result = await bash.run(Request(command, mode="background"), ToolContext(output_dir=store))
+    assert result.task is not None, result
+    return result.task.id
+
+
+@pytest.mark.req("P-003")
+@pytest.mark.parametrize("whole_group", [False, True], ids=["host", "group"])
+@pytest.mark.parametrize("count", [1, 20])
+async def test_a_task_outlives_its_host_and_loses_nothing(store: Path, whole_group: bool, count: int) -> None:
+    tasks = Tasks(store)
+    with started_host(HOST, store, COUNT, count, own_group=whole_group) as host:
+        assert host.stdout is not None
+        ids = [host.stdout.readline().strip() for _ in range(count)]
+        assert host.stdout.readline() == "all\n"
+        await tasks.wait(ids[0], until=Match("^5$"), timeout=30)
+        if whole_group:
+            os.killpg(host.pid, signal.SIGKILL)
+        else:
+            host.kill()
+        host.wait()
+    assert {task.id for task in tasks.list(all=False)} <= set(ids)
+    assert tasks.get(ids[-1]).alive
+    waited = await tasks.wait(ids, timeout=60)
+    assert set(waited.met) == set(ids)
+    for id in ids:
+        output = tasks.output(id)
+        assert (output.task.outcome, output.text) == (Exited(7), COUNTED)
+    assert os.listdir(store / LIVE) == []
+
+
+@pytest.mark.linux
+async def test_killing_the_keeper_of_a_foreground_command_ends_no_task(store: Path, bash: Bash) -> None:
+    tasks = Tasks(store)
+    task = await start(bash, store, COUNT)
+    lost = await UNCHECKED.run("kill -9 $PPID; sleep 60")
+    assert isinstance(lost.outcome, Lost)
+    await tasks.wait(task, timeout=60)
+    output = tasks.output(task)
+    assert (output.task.outcome, output.text) == (Exited(7), COUNTED)
+    assert (await bash.run("echo next")).output == "next\n"
+
+
+@pytest.mark.linux
+async def test_a_task_whose_keeper_is_killed_is_lost_and_nothing_of_it_lives(
+    store: Path, bash: Bash, life: Lifeline
+) -> None:
+    tasks = Tasks(store)
+    task = await start(bash, store, f"{life.hold} setsid sleep 60 & sleep 60")
+    os.kill(keeper_of(store, task), signal.SIGKILL)
+    waited = await tasks.wait(task, timeout=20)
+    assert waited.tasks[0].outcome == Lost("its keeper was killed")
+    await life.ended()
+
+
+@pytest.mark.linux
+async def test_what_a_lost_task_left_is_found_and_ended_by_its_tag(store: Path, life: Lifeline) -> None:
+    """When neither its keeper nor that of its host is there to do it."""
+    tasks = Tasks(store)
+    command = f"{life.hold} (setsid env -i sleep 60 &); sleep 60"
+    with started_host(HOST, store, command, 1) as host:
+        assert host.stdout is not None
+        task = host.stdout.readline().strip()
+        await until(lambda: life.holders, "it to run")
+        first = parent(keeper_of(store, task))
+        host.kill()
+        host.wait()
+    await until(lambda: not is_alive(first), "the end of its host's keeper")
+    os.kill(keeper_of(store, task), signal.SIGKILL)
+    await until(lambda: not is_alive(keeper_of(store, task)), "the keeper's death")
+    assert not life.over
+    ended = await tasks.kill(task, grace=0.5)
+    await life.ended()
+    assert (ended.state, ended.running) == ("lost", ())
+
+
+async def test_a_reboot_is_told_from_a_killed_keeper_and_a_number_is_not_taken_for_the_task(
+    store: Path, bash: Bash
+) -> None:
+    tasks = Tasks(store)
+    task = await start(bash, store, "sleep 60")
+    facts = json.loads((store / task / "process.json").read_text())
+    os.kill(facts["keeper"][0], signal.SIGKILL)
+    await tasks.wait(task, timeout=20)
+    facts |= {"boot": "another", "pid": os.getpid(), "pgid": os.getpgrp(), "started": 1, "tag": 1}
+    (store / task / "process.json").write_text(json.dumps(facts))
+    assert tasks.get(task).outcome == Lost("the machine was restarted")
+    await tasks.kill(task, grace=0)  # this test's own number is in it now
+
+
+async def test_two_programs_that_share_a_store_get_in_nobodys_way(store: Path) -> None:
+    program = """
+        import asyncio, sys
+        from nacre import Bash, Limits, Request, ToolContext
+        from nacre.tasks.tasks import Tasks
+        async def main():
+            bash, tasks = Bash(), Tasks(sys.argv[1])
+            ctx = ToolContext(output_dir=sys.argv[1], limits=Limits(tasks=1000))
+            async def one(number):
+                kill = number % 2
+                result = await bash.run(Request("sleep 60" if kill else "sleep 0.2; exit 3", mode="background"), ctx)
+                if kill:
+                    await tasks.kill(result.task.id, grace=0)
+                print(result.task.id, kill)
+            await asyncio.gather(*(one(number) for number in range(20)))
+            await tasks.wait([task.id for task in tasks.list(all=False)], timeout=30)
+        asyncio.run(main())
+    """
+    said = await asyncio.gather(*(asyncio.to_thread(run_host, program, store) for _ in range(2)))
+    rows = [line.split() for text in said for line in text.splitlines()]
+    assert len({id for id, _ in rows}) == 40
+    tasks = {task.id: task for task in Tasks(store).list()}
+    assert tasks.keys() == {id for id, _ in rows}
+    for id, killed in rows:
+        assert isinstance(tasks[id].outcome, Killed if killed == "1" else Exited), tasks[id]
+
+
+async def test_a_full_disk_is_told_and_spoils_nothing_else(bash: Bash, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "1M") as disk:
+        ctx = ToolContext(output_dir=disk)
+        tasks = Tasks(disk)
+        result = await bash.run(Request("head -c 3000000 /dev/zero; sleep 0.2; exit 7", mode="background"), ctx)
+        assert result.task is not None
+        task = result.task.id
+        await tasks.wait(task, timeout=20)
+        ended = tasks.get(task)
+        assert (ended.outcome, ended.bytes) == (Exited(7), 3_000_000)
+        assert 0 < 3_000_000 - ended.dropped < 1 << 20
+        facts = json.loads((disk / task / "status.json").read_text())
+        assert facts["log"]["problem"] == "No space left on device"
+        (disk / ".ballast").write_bytes(bytes(os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize))
+        with pytest.raises(InvalidRequest, match="No space left") as caught:
+            await bash.run(Request("sleep 60", mode="background"), ctx)
+        assert caught.value.code == "task_not_kept"
+        assert [each.id for each in tasks.list()] == [task]
+        assert (await bash.run("echo fine")).output == "fine\n"
+
+
+@pytest.mark.linux
+async def test_a_keeper_that_was_stopped_by_somebody_still_obeys_when_it_goes_on(store: Path, bash: Bash) -> None:
+    tasks = Tasks(store)
+    task = await start(bash, store, "sleep 60")
+    os.kill(keeper_of(store, task), signal.SIGSTOP)
+    assert tasks.get(task).alive
+    killing = asyncio.create_task(tasks.kill(task))
+    await asyncio.sleep(0.2)
+    os.kill(keeper_of(store, task), signal.SIGCONT)
+    assert isinstance((await killing).outcome, Killed)
+
+
+@pytest.mark.linux
+async def test_hundreds_of_tasks_leave_nothing_open_in_the_host_or_its_keeper(store: Path, bash: Bash) -> None:
+    ctx = ToolContext(output_dir=store, limits=Limits(tasks=1000))
+
+    async def round(count: int) -> None:
+        for _ in range(count):
+            result = await bash.run(Request("exit 3", mode="background"), ctx)
+            assert isinstance(result.outcome, Exited | Running | NotStarted)
+        await Tasks(store).wait([task.id for task in Tasks(store).list(all=False)], timeout=30)
+
+    await round(5)
+    before = len(os.listdir("/proc/self/fd"))
+    await round(200)
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert {task.exit_code for task in Tasks(store).list()} == {3}
+    assert os.listdir(store / LIVE) == []
+
+
+def keeper_of(store: Path, task: str) -> int:
+    keeper: int = json.loads((store / task / "process.json").read_text())["keeper"][0]
+    return keeper
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
