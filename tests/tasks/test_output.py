@@ -227,7 +227,12 @@ def test_segments_that_go_while_they_are_read_are_counted_as_dropped(tasks: Task
     for n in range(300):
         keeper.prints(b"%06d\n" % n)
     names = sorted(path.name for path in Path(keeper.directory).glob(f"{LOG}.*"))
-    remover = threading.Thread(target=lambda: [keeper.drops_segment(name) for name in names[:-1]])
+
+    def drop() -> None:
+        for name in names[:-1]:
+            keeper.drops_segment(name)
+
+    remover = threading.Thread(target=drop)
     remover.start()
     data, gone = read_all(tasks, keeper.id, 50)
     remover.join()
@@ -276,7 +281,7 @@ def test_whatever_is_kept_can_be_read_exactly_once(
 
 async def collect(tasks: Tasks, id: str, into: list[Output], since: int = 0) -> None:
     async for output in tasks.follow(id, since=since):
-        into.append(output)
+        into.append(output)  # noqa: PERF401  # at once, so that it can be seen from outside
 
 
 async def test_following_gives_what_is_printed_as_it_comes_and_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
@@ -345,7 +350,7 @@ async def test_following_ends_when_the_keeper_is_killed_or_the_task_removed(task
 
 async def test_following_what_cannot_be_followed_is_refused(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"text")
-    with pytest.raises(InvalidRequest, match="bad|only 4 bytes"):
+    with pytest.raises(InvalidRequest, match="only 4 bytes"):
         await collect(tasks, id, [], since=5)
     put(store / id, TASK, b"{}")
     with pytest.raises(InvalidRequest, match="cannot be read"):
