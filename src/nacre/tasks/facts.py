@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from nacre.frozen import frozen
 from nacre.keeper.folder import PROCESS, STATUS, TASK, VERSION
 from nacre.result import Outcome, Process, Running, outcome_from
 from nacre.tasks.folders import Unusable
@@ -17,8 +16,7 @@ _LATEST = 253402300799.0
 _MOST_PIECES = 100_000
 
 
-@frozen(kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """task.json."""
 
     kind: str
@@ -35,8 +33,7 @@ class Asked:
     detached: bool
 
 
-@frozen(kw_only=True)
-class Begun:
+class Begun(NamedTuple):
     """process.json."""
 
     boot: str
@@ -48,8 +45,7 @@ class Begun:
     tag: int
 
 
-@frozen(kw_only=True)
-class Over:
+class Over(NamedTuple):
     """status.json."""
 
     outcome: Outcome
@@ -118,7 +114,7 @@ def over_from(data: Mapping[str, Any]) -> Over:
             ended=_number(data["ended"]),
             duration=_number(data["duration"]),
             out_of_memory=_flag(data["out_of_memory"]),
-            running=tuple([Process(_whole(e["pid"]), _whole(e["pgid"]), _text(e["command"])) for e in left]),
+            running=tuple([_process(each) for each in left]) if left else (),
             bytes=_whole(log["bytes"]),
             dropped=_whole(log["dropped"]),
             problem=_text(log["problem"]),
@@ -144,6 +140,10 @@ def _outcome(data: Any) -> Outcome:
     if type(outcome) is Running:
         raise ValueError("running")
     return outcome
+
+
+def _process(data: Any) -> Process:
+    return Process(_whole(data["pid"]), _whole(data["pgid"]), _text(data["command"]))
 
 
 def _check_version(data: Mapping[str, Any], name: str) -> None:

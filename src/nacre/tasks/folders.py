@@ -26,7 +26,7 @@ def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-_DECODE = json.JSONDecoder(parse_constant=_refuse).decode
+_decode = json.JSONDecoder(parse_constant=_refuse).raw_decode
 """NaN and Infinity are no JSON, whatever Python says."""
 
 
@@ -95,16 +95,17 @@ class Folder:
         try:
             if status.st_size > _MOST:
                 raise Unusable(f"{name} is too large")
-            data = os.read(fd, _MOST)
+            data = os.read(fd, status.st_size)  # asking for more would take that much memory first
         except OSError as error:
             raise _unusable(name, error) from error
         finally:
             os.close(fd)
         try:
-            value = _DECODE(data.decode())
+            text = data.decode()
+            value, end = _decode(text)
         except (ValueError, RecursionError) as error:
             raise Unusable(f"{name} is not JSON") from error
-        if type(value) is not dict:
+        if type(value) is not dict or text[end:].strip():
             raise Unusable(f"{name} is no JSON object")
         return value
 

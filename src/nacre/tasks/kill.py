@@ -89,14 +89,15 @@ async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task
     kill_at = time.monotonic() + grace
     give_up = kill_at + _LOST_CAUSE
     told: set[int] = set()
+    known: dict[int, int] = {}
     pause = _FIRST_PAUSE
-    while left := remains(begun):
+    while left := remains(begun, known):
         now = time.monotonic()
         if now > give_up:
             break
         killing = now >= kill_at or number == signal.SIGKILL
         fresh = left.keys() - (set() if killing else told)
-        told |= _signal(fresh, begun, signal.SIGKILL if killing else number)
+        told |= _signal(fresh, begun, known, signal.SIGKILL if killing else number)
         await asyncio.sleep(pause)
         pause = min(_LAST_PAUSE, pause * 1.5)
     rest = [Process(seen.pid, seen.pgid, processes.command_line(seen)) for seen in left.values()]
@@ -110,14 +111,20 @@ def begun_of(place: Place) -> Begun | None:
     return None
 
 
-def remains(begun: Begun) -> dict[int, Seen]:
-    """What is still alive of a task whose keeper is dead, this process excepted."""
+def remains(begun: Begun, known: dict[int, int] | None = None) -> dict[int, Seen]:
+    """What is still alive of a task whose keeper is dead, this process excepted.
+
+    `known`, by number when they started, is who was found before: a group is not to be told by a leader that is dead.
+    """
     if not same_boot(begun.boot):
         return {}
+    known = {} if known is None else known
     if LINUX:
         found = processes.tagged(begun.tag, begun.tag) if begun.tag else {}
         if _first_lives(begun):
             found |= processes.tree({begun.pid, *_group(begun.pgid)})
+        found |= processes.tree({pid for pid, start in known.items() if _start_of(pid) == start})
+        known.update({pid: start for pid in found.keys() - known.keys() if (start := _start_of(pid))})
     else:
         rows = [seen for seen in processes.listing() if seen.alive and begun.tag]
         found = {seen.pid: seen for seen in rows if tag_in(seen.command) == begun.tag}
@@ -136,11 +143,16 @@ def _first_lives(begun: Begun) -> bool:
     """The process of this number is the very one that the task began with."""
     if begun.pid <= 1 or not begun.start or not begun.boot:
         return False
-    fields = processes.read(f"/proc/{begun.pid}/stat").rpartition(b")")[2].split()
-    return len(fields) > _START and int(fields[_START]) == begun.start
+    return _start_of(begun.pid) == begun.start
 
 
-def _signal(pids: Collection[int], begun: Begun, number: int) -> set[int]:
+def _start_of(pid: int) -> int:
+    """In clock ticks since the boot; 0 if it is gone."""
+    fields = processes.read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return int(fields[_START]) if len(fields) > _START else 0
+
+
+def _signal(pids: Collection[int], begun: Begun, known: dict[int, int], number: int) -> set[int]:
     """Those that are still of this task once there is a handle on them: from then on their numbers stay theirs."""
     handles: dict[int, int] = {}
     told: set[int] = set()
@@ -148,7 +160,7 @@ def _signal(pids: Collection[int], begun: Begun, number: int) -> set[int]:
         for pid in itertools.islice(pids, _AT_ONCE):
             with contextlib.suppress(OSError, AttributeError):
                 handles[pid] = os.pidfd_open(pid)
-        for pid in remains(begun).keys() & pids:
+        for pid in remains(begun, known).keys() & pids:
             with contextlib.suppress(OSError):
                 if pid in handles or not handles:
                     told.add(pid)

@@ -108,14 +108,14 @@ def _look(folder: Folder, since: int, lines: int | None, limit: int) -> Generato
                 now = yield from _still_runs(standing.line, layout.end)
                 if now is None and left > 1:
                     continue
-                if now is not None and now > end and cut.stuck:
-                    seen = now  # printed since, or never kept: the next look tells
-                    continue
+                seen = max(end, now or 0)
+                if seen > end and cut.stuck:
+                    continue  # printed since, or never kept: the next look tells
             if cut.changed and left > 1:
                 continue
             if since > end:
                 raise bad_cursor(since, end)
-            return cut.output(task_of(folder, standing, layout, seen))
+            return cut.output(task_of(folder, standing, layout, seen), max(seen, end))
         finally:
             standing.close()
     raise Unusable("its log changes too fast to be read")
@@ -173,7 +173,7 @@ class _Cut:
     def cursor(self) -> int:
         return self._start + len(self._data)
 
-    def output(self, task: Task) -> Output:
+    def output(self, task: Task, seen: int) -> Output:
         there = self._layout.kept(self._since, self._start)
         return Output(
             task=task,
@@ -182,7 +182,7 @@ class _Cut:
             cursor=self.cursor,
             dropped=self._start - self._since - there,
             skipped=there,
-            more=self.cursor + self._held < self._end,
+            more=self.cursor + self._held < seen,
         )
 
     def _take(self, limit: int) -> None:

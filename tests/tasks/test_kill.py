@@ -1,0 +1,198 @@
+"""Ending tasks: by their keeper, and without one. A process that is not theirs is never touched."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.errors import InvalidRequest, NoSuchTask
+from nacre.keeper.folder import PROCESS
+from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, look
+from nacre.result import Exited, Killed, Lost
+from nacre.system import LINUX
+from nacre.tasks.store import create
+from nacre.tasks.tasks import Tasks
+from tests.support.census import is_alive, pids
+from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process
+from tests.support.waiting import PATIENCE, until
+from tests.tasks.conftest import Serve
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """A process of its own group that sleeps, tagged if asked. Ready when this returns."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(text: str = "echo; exec sleep 1000", tag: int = 0) -> subprocess.Popen[bytes]:
+        def mark() -> None:
+            if tag:
+                resource.setrlimit(RLIMIT_LOCKS, (tag, resource.getrlimit(RLIMIT_LOCKS)[1]))
+
+        env = {**os.environ, TAG_VARIABLE: str(tag)} if tag else None
+        process = subprocess.Popen(
+            ["bash", "-c", text], start_new_session=True, stdout=subprocess.PIPE, preexec_fn=mark, env=env
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def new_tag() -> int:
+    return int.from_bytes(os.urandom(5), "big") | 1 << 41
+
+
+def lost_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
+    name, directory = create(str(store), facts())
+    ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
+    put(directory, PROCESS, begun(**{**ids, **changes}))
+    return name
+
+
+@pytest.mark.req("M-06")
+async def test_the_keeper_is_asked_and_the_end_waited_for(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    task = await tasks.kill(keeper.id, signal="int", grace=2)
+    assert (task.state, task.outcome) == ("ended", Killed("you"))
+    assert keeper.kills == [(signal.SIGINT, 2.0)]
+    assert await tasks.kill(keeper.id) == task  # and now it is left as it is
+    assert keeper.kills == [(signal.SIGINT, 2.0)]
+    keeper.dies()
+
+
+async def test_a_task_that_is_starting_is_killed_when_it_has_started(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(begin=False)
+    killing = asyncio.ensure_future(tasks.kill(keeper.id))
+    await asyncio.sleep(0)
+    keeper.begin()
+    assert (await asyncio.wait_for(killing, PATIENCE)).outcome == Killed("you")
+
+
+async def test_a_kill_that_is_given_up_leaves_nothing_behind(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    keeper.on_kill = lambda: None
+    killing = asyncio.ensure_future(tasks.kill(keeper.id))
+    await until(lambda: keeper.kills and keeper.watchers, "a kill that waits")
+    killing.cancel()
+    await asyncio.gather(killing, return_exceptions=True)
+    await until(lambda: not keeper.callers, "connections that close")
+    assert tasks.get(keeper.id).alive
+
+
+async def test_a_task_that_will_not_end_is_returned_as_it_is(
+    tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.tasks.kill._LATE", 0.05)
+    keeper = serve()
+    keeper.on_kill = lambda: None
+    assert (await tasks.kill(keeper.id, grace=0)).alive
+
+
+@pytest.mark.parametrize("value", ["TERM", "SIGTERM", "sigterm", " term", "15", 15, signal.SIGTERM])
+async def test_signals_have_names_and_numbers(tasks: Tasks, serve: Serve, value: int | str) -> None:
+    keeper = serve()
+    await tasks.kill(keeper.id, signal=value)
+    assert keeper.kills == [(15, 5.0)]
+
+
+@pytest.mark.parametrize("value", ["", "HUPP", "0", 0, -9, 1000, True, None, "SIG", "SIG_IGN", "9" * 5000, "²"])
+async def test_what_is_no_signal_is_refused(tasks: Tasks, serve: Serve, value: Any) -> None:
+    keeper = serve()
+    with pytest.raises(InvalidRequest, match="signal"):
+        await tasks.kill(keeper.id, signal=value)
+    assert tasks.get(keeper.id).alive
+
+
+@pytest.mark.parametrize("grace", [-1, float("nan"), float("inf"), "5", True])
+async def test_what_is_no_grace_is_refused(tasks: Tasks, store: Path, grace: Any) -> None:
+    with pytest.raises(InvalidRequest, match="grace"):
+        await tasks.kill(ended_task(store, Exited(0)), grace=grace)
+    with pytest.raises(NoSuchTask):
+        await tasks.kill("bash-00000000")
+
+
+async def test_what_a_dead_keeper_left_is_found_by_its_tag(tasks: Tasks, store: Path, start: Start) -> None:
+    tag = new_tag()
+    process = start(tag=tag)
+    other = start(tag=tag + 1)
+    id = lost_task(store, process, tag=tag, pid=1, started=0, pgid=1)
+    task = await asyncio.wait_for(tasks.kill(id), PATIENCE)
+    assert (task.outcome, task.running) == (Lost("its keeper was killed"), ())
+    assert process.wait(PATIENCE) == -signal.SIGTERM
+    assert is_alive(other.pid)
+    assert tasks.get(id).state == "lost"
+
+
+async def test_what_does_not_listen_to_a_signal_is_killed(tasks: Tasks, store: Path, start: Start) -> None:
+    tag = new_tag()
+    process = start("trap '' TERM; echo; while :; do sleep 1000; done", tag=tag)
+    task = await asyncio.wait_for(tasks.kill(lost_task(store, process, tag=tag), grace=0.1), PATIENCE)
+    assert task.running == ()
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+
+
+@pytest.mark.linux
+async def test_the_first_process_and_its_group_are_known_by_its_start(tasks: Tasks, store: Path, start: Start) -> None:
+    process = start("(trap '' TERM; echo; while :; do sleep 1000; done) & wait")
+    id = lost_task(store, process)
+    assert (await asyncio.wait_for(tasks.kill(id, grace=0.2), PATIENCE)).running == ()
+    assert process.wait(PATIENCE) == -signal.SIGTERM
+    seen = [look(pid) for pid in pids()]
+    assert [each.command for each in seen if each is not None and each.pgid == process.pid and each.alive] == []
+
+
+@pytest.mark.parametrize("changes", [{"started": 1}, {"started": 0}, {"boot": "another"}, {"boot": ""}])
+async def test_a_process_that_only_has_the_same_number_is_left_alone(
+    tasks: Tasks, store: Path, start: Start, changes: dict[str, Any]
+) -> None:
+    process = start()
+    id = lost_task(store, process, **changes)
+    task = await asyncio.wait_for(tasks.kill(id, grace=0), PATIENCE)
+    assert (task.state, task.running) == ("lost", ())
+    assert is_alive(process.pid)
+
+
+async def test_a_tag_of_another_boot_means_nothing(tasks: Tasks, store: Path, start: Start) -> None:
+    tag = new_tag()
+    process = start(tag=tag)
+    if not Path("/proc/sys/kernel/random/boot_id").exists():
+        pytest.skip("nobody knows which boot this is")
+    task = await tasks.kill(lost_task(store, process, tag=tag, boot="another"), grace=0)
+    assert task.outcome == Lost("the machine was restarted")
+    assert is_alive(process.pid)
+
+
+@pytest.mark.skipif(not LINUX, reason="stopping the clock of a process table needs /proc")
+async def test_what_will_not_die_is_named(
+    tasks: Tasks, store: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.tasks.kill._LOST_CAUSE", 0.05)
+    monkeypatch.setattr("nacre.tasks.kill._signal", lambda pids, begun, known, number: set(pids))
+    process = start()
+    task = await tasks.kill(lost_task(store, process), grace=0)
+    assert [left.pid for left in task.running] == [process.pid]
+    assert task.running[0].command == "sleep 1000"
+
+
+def test_killing_works_without_an_event_loop(tasks: Tasks, serve: Serve) -> None:
+    assert tasks.kill_sync(serve().id).outcome == Killed("you")

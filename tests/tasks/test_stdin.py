@@ -1,0 +1,111 @@
+"""Writing to tasks that were started with their standard input open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import InvalidRequest
+from nacre.keeper.folder import STDIN
+from nacre.result import Exited
+from nacre.tasks.tasks import Tasks
+from tests.support.fake_keeper import FakeKeeper
+from tests.support.waiting import PATIENCE, until
+from tests.tasks.conftest import Serve
+
+
+def reading_end(keeper: FakeKeeper) -> int:
+    return os.open(Path(keeper.directory, STDIN), os.O_RDONLY | os.O_NONBLOCK)
+
+
+async def test_what_is_written_arrives_and_the_end_is_told(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(stdin=True)
+    fd = reading_end(keeper)
+    try:
+        await tasks.write(keeper.id, "grün\n")
+        await tasks.write(keeper.id, b"\xff\0", close=True)
+        assert os.read(fd, 100) == "grün\n".encode() + b"\xff\0"
+        assert keeper.eofs == 1
+        await tasks.close_stdin(keeper.id)
+        assert keeper.eofs == 2
+    finally:
+        os.close(fd)
+
+
+async def test_much_is_written_as_it_is_read(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(stdin=True)
+    fd = reading_end(keeper)
+    data = os.urandom(1_000_000)
+    read = b""
+    try:
+        writing = asyncio.ensure_future(tasks.write(keeper.id, data))
+        while len(read) < len(data):
+            await asyncio.sleep(0)
+            try:
+                read += os.read(fd, 65536)
+            except BlockingIOError:
+                continue
+        await asyncio.wait_for(writing, PATIENCE)
+    finally:
+        os.close(fd)
+    assert read == data
+
+
+async def test_a_write_that_nobody_reads_can_be_given_up(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(stdin=True)
+    fd = reading_end(keeper)
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    try:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(tasks.write(keeper.id, b"x" * 1_000_000), 0.05)
+        await until(lambda: not keeper.callers, "connections that close")
+        assert not before or len(os.listdir("/proc/self/fd")) <= before
+    finally:
+        os.close(fd)
+
+
+async def test_a_reader_that_goes_ends_the_write(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(stdin=True)
+    fd = reading_end(keeper)
+    writing = asyncio.ensure_future(tasks.write(keeper.id, b"x" * 1_000_000))
+    await asyncio.sleep(0)
+    os.close(fd)
+    with pytest.raises(InvalidRequest, match="closed its standard input") as refusal:
+        await asyncio.wait_for(writing, PATIENCE)
+    assert refusal.value.code == "stdin_not_open"
+
+
+async def test_what_cannot_be_written_to_is_refused_with_the_reason(tasks: Tasks, serve: Serve) -> None:
+    without, closed, odd, over = serve(), serve(stdin=True), serve(stdin=True), serve(stdin=True)
+    Path(odd.directory, STDIN).unlink()
+    Path(odd.directory, STDIN).write_text("a file")
+    over.ends(Exited(3))
+    for keeper, code, why in (
+        (without, "stdin_not_open", "started without an open standard input"),
+        (closed, "stdin_not_open", "has closed its standard input"),
+        (odd, "stdin_not_open", "not a pipe"),
+        (over, "task_ended", "exit 3"),
+    ):
+        with pytest.raises(InvalidRequest, match=why) as refusal:
+            await asyncio.wait_for(tasks.write(keeper.id, b"x"), PATIENCE)
+        assert refusal.value.code == code
+    for keeper, code in ((without, "stdin_not_open"), (over, "task_ended")):
+        with pytest.raises(InvalidRequest) as refusal:
+            await tasks.close_stdin(keeper.id)
+        assert refusal.value.code == code
+
+
+async def test_a_task_that_starts_late_is_written_to_when_it_reads(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(stdin=True, begin=False)
+    writing = asyncio.ensure_future(tasks.write(keeper.id, b"early"))
+    await asyncio.sleep(0)
+    fd = reading_end(keeper)
+    keeper.begin()
+    try:
+        await asyncio.wait_for(writing, PATIENCE)
+        assert os.read(fd, 100) == b"early"
+    finally:
+        os.close(fd)

@@ -1,0 +1,427 @@
+"""Tasks as anybody sees them: listed, looked up, and told apart when something is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.errors import InvalidRequest, NoSuchTask
+from nacre.keeper.folder import CONTROL, LIVE, LOG, PROCESS, STATUS, TASK
+from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
+from nacre.tasks.store import create
+from nacre.tasks.task import Task
+from nacre.tasks.tasks import Tasks
+from tests.support.fake_keeper import begun, boot_id, ended_task, facts, over, put
+from tests.tasks.conftest import Serve
+
+ROOT = os.geteuid() == 0
+OLD = 1_000_000_000.0
+
+
+def age(path: str | Path) -> None:
+    os.utime(path, (OLD, OLD))
+
+
+@pytest.mark.req("M-06")
+def test_a_task_that_runs_is_listed_with_everything_that_was_asked(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(command="make all", description="builds it", kind="promoted", timeout=5, stdin=True)
+    keeper.prints(b"one\n")
+    (task,) = tasks.list()
+    assert task == Task(
+        id=keeper.id,
+        directory=keeper.directory,
+        state="running",
+        outcome=Running(keeper.id, promoted=True),
+        kind="promoted",
+        command="make all",
+        description="builds it",
+        cwd="/tmp",
+        pid=os.getpid(),
+        pgid=os.getpid(),
+        output_file=f"{keeper.directory}/{LOG}",
+        bytes=4,
+        created=task.created,
+        duration=task.duration,
+        idle=task.idle,
+        owner_pid=os.getpid(),
+        conversation="talk",
+        access="unrestricted",
+        timeout=5.0,
+        detached=True,
+        stdin=True,
+    )
+    assert task.alive
+    assert task.idle is not None
+    assert task.idle <= task.duration + 1
+    assert task.exit_code is None
+    assert [each.id for each in tasks.list(all=False)] == [keeper.id]
+
+
+@pytest.mark.req("M-06")
+@pytest.mark.parametrize(
+    ("outcome", "code", "summary"),
+    [
+        (Exited(0), 0, "exit 0"),
+        (Exited(3), 3, "exit 3"),
+        (Signalled(9), None, "ended by SIGKILL"),
+        (TimedOut(2.5), None, "timed out after 2.5 s"),
+        (Killed("the model", 15), None, "killed by the model"),
+        (OverLimit("processes", 5, 6.0), None, "over its limit of 5 processes: it used 6 processes"),
+    ],
+)
+def test_a_task_that_has_ended_says_how(
+    tasks: Tasks, serve: Serve, outcome: Outcome, code: int | None, summary: str
+) -> None:
+    keeper = serve()
+    keeper.ends(outcome, running=[{"pid": 7, "pgid": 8, "command": "sleep"}], out_of_memory=True)
+    keeper.dies()
+    task = tasks.get(keeper.id)
+    assert (task.state, task.outcome, task.exit_code, task.summary) == ("ended", outcome, code, summary)
+    assert (task.duration, task.idle, task.out_of_memory) == (1.5, None, True)
+    assert task.running == (Process(7, 8, "sleep"),)
+    assert task.ended is not None
+    assert json.loads(json.dumps(task.to_dict(), allow_nan=False))["outcome"]["kind"]
+    assert tasks.list(all=False) == []
+
+
+def test_a_task_whose_keeper_was_killed_is_lost(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    keeper.prints(b"half a line")
+    keeper.dies()
+    task = tasks.get(keeper.id)
+    assert (task.state, task.outcome) == ("lost", Lost("its keeper was killed"))
+    assert (task.bytes, task.ended, task.idle) == (11, None, None)
+    assert tasks.output(keeper.id).data == b"half a line"
+    os.unlink(f"{keeper.directory}/{CONTROL}")
+    assert tasks.get(keeper.id) == task
+
+
+@pytest.mark.skipif(not boot_id(), reason="nobody knows which boot this is")
+def test_a_task_of_another_boot_is_lost_with_the_machine(tasks: Tasks, store: Path) -> None:
+    name, directory = create(str(store), facts())
+    put(directory, PROCESS, begun(boot="another"))
+    assert tasks.get(name).outcome == Lost("the machine was restarted")
+
+
+def test_a_task_without_processes_is_starting_until_it_is_too_late(tasks: Tasks, store: Path) -> None:
+    name, directory = create(str(store), facts())
+    assert tasks.get(name).state == "running"
+    assert tasks.get(name).pid is None
+    age(f"{directory}/{TASK}")
+    assert tasks.get(name).outcome == Lost("it never started")
+
+
+def test_a_task_that_ends_while_it_is_looked_at_has_ended(tasks: Tasks, store: Path) -> None:
+    name, directory = create(str(store), facts())
+    put(directory, STATUS, over(Exited(1)))
+    assert tasks.get(name).outcome == Exited(1)
+    assert tasks.get(name).pid is None
+
+
+def test_a_directory_that_is_being_made_is_not_there_yet(tasks: Tasks, store: Path) -> None:
+    name, directory = create(str(store), facts())
+    os.unlink(f"{directory}/{TASK}")
+    assert tasks.list() == []
+    with pytest.raises(NoSuchTask):
+        tasks.get(name)
+    age(directory)
+    assert tasks.get(name).problem == "it has no task.json"
+
+
+def test_a_store_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+    tasks = Tasks(tmp_path / "none")
+    assert tasks.list() == tasks.list(all=False) == []
+    with pytest.raises(NoSuchTask, match="There are no tasks"):
+        tasks.get("bash-00000000")
+
+
+def test_tasks_are_listed_by_age(tasks: Tasks, store: Path) -> None:
+    names = [ended_task(store, Exited(0), created=float(when)) for when in (300, 100, 200)]
+    assert [task.id for task in tasks.list()] == [names[1], names[2], names[0]]
+
+
+def test_those_that_run_are_found_even_without_their_names_in_live(tasks: Tasks, serve: Serve, store: Path) -> None:
+    keeper = serve()
+    ended_task(store, Exited(0))
+    shutil.rmtree(store / LIVE)
+    assert [task.id for task in tasks.list(all=False)] == [keeper.id]
+
+
+@pytest.mark.req("M-06")
+def test_the_beginning_of_an_id_is_enough_if_no_other_begins_so(tasks: Tasks, store: Path) -> None:
+    for name in ("bash-12345678", "bash-12349999"):
+        made, directory = create(str(store), facts())
+        os.rename(directory, store / name)
+        put(store / name, TASK, {"version": 1, "id": name, **facts()})
+        (store / LIVE / made).rename(store / LIVE / name)
+    for id in ("bash-12345678", "12345678", "bash-12345", "12345"):
+        assert tasks.get(id).id == "bash-12345678"
+    with pytest.raises(NoSuchTask, match="Say which: bash-12345678, bash-12349999") as ambiguous:
+        tasks.get("1234")
+    assert ambiguous.value.code == "no_such_task"
+    with pytest.raises(NoSuchTask, match="Did you mean bash-12345678"):
+        tasks.get("bash-12345670")
+    with pytest.raises(NoSuchTask, match="Running: bash-12345678, bash-12349999"):
+        tasks.get("bash-fedcfedc")
+
+
+@pytest.mark.parametrize(
+    "id", ["", "123", "bash-", "../x", "bash-../../etc", ".live", "bash-1234/..", "BASH-12345678", "bash-12345678\n", 7]
+)
+def test_what_cannot_be_an_id_names_no_task(tasks: Tasks, store: Path, id: Any) -> None:
+    ended_task(store, Exited(0))
+    with pytest.raises(NoSuchTask):
+        tasks.get(id)
+
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize("name", [TASK, STATUS, PROCESS])
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is not JSON"),
+        (b'{"version": 1', "is not JSON"),
+        (b"{} {}", "is no JSON object"),
+        (b"[]", "is no JSON object"),
+        (b"{}", "is not as nacre writes it"),
+        (b"\xff\xfe", "is not JSON"),
+        (b'{"version": NaN}', "is not JSON"),
+        (b'{"version": ' + b"9" * 5000 + b"}", "is not JSON"),
+        (NESTED, "is not JSON"),
+        (b" " * 2_000_000, "is too large"),
+    ],
+)
+def test_a_file_that_is_not_what_nacre_writes_breaks_its_task_only(
+    tasks: Tasks, store: Path, name: str, content: bytes, problem: str
+) -> None:
+    good, bad = ended_task(store, Exited(0)), ended_task(store, Exited(0))
+    put(store / bad, name, content)
+    assert {task.id: task.state for task in tasks.list()} == {good: "ended", bad: "broken"}
+    task = tasks.get(bad)
+    assert (task.outcome, task.problem, task.summary) == (None, f"{name} {problem}", f"{name} {problem}")
+    with pytest.raises(InvalidRequest) as refusal:
+        tasks.output(bad)
+    assert refusal.value.code == "task_broken"
+
+
+def refusal_of(tasks: Tasks, id: str, **options: Any) -> str:
+    """The code of the error that reading it gives; empty if it can be read."""
+    try:
+        output = tasks.output(id, **options)
+    except InvalidRequest as error:
+        return error.code
+    assert len(output.data) <= 100
+    return ""
+
+
+def _with(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    *above, last = path.split(".")
+    inner = data
+    for key in above:
+        inner = inner[key]
+    inner[last] = value
+    return data
+
+
+ODD: list[Any] = [None, True, -1, 10**30, 1e300, "x", [], {}, [[]], {"a": 1}]
+
+
+@pytest.mark.parametrize(
+    "field", ["id", "command", "created", "owner", "owner.pid", "owner.conversation", "timeout", "cap", "stdin", "cwd"]
+)
+def test_no_value_in_task_json_makes_listing_fail(tasks: Tasks, store: Path, field: str) -> None:
+    for value in ODD:
+        name, directory = create(str(store), facts())
+        put(directory, TASK, _with({"version": 1, "id": name, **facts()}, field, value))
+    assert len(tasks.list()) == len(ODD)
+    for task in tasks.list():
+        json.dumps(task.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "version",
+        "outcome",
+        "outcome.kind",
+        "outcome.code",
+        "outcome.more",
+        "ended",
+        "duration",
+        "running",
+        "log",
+        "log.bytes",
+        "log.pieces",
+        "log.problem",
+        "out_of_memory",
+    ],
+)
+def test_no_value_in_status_json_makes_listing_or_reading_fail(tasks: Tasks, store: Path, field: str) -> None:
+    for value in ODD:
+        name = ended_task(store, Exited(0), b"text")
+        put(store / name, STATUS, _with(over(Exited(0), log={"bytes": 4, "pieces": [[0, 4, 0]]}), field, value))
+    assert len(tasks.list()) == len(ODD)
+    for task in tasks.list():
+        json.dumps(task.to_dict(), allow_nan=False)
+        assert refusal_of(tasks, task.id) in ("", "task_broken")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [[0, 4]],
+        [[0, 4, -1]],
+        [["0", 4, 0]],
+        [None],
+        [[0, 2**61, 0]],
+        [[2**61, 4, 0]],
+        [[0, 4, 10**9]],
+        [[3, 4, 0], [0, 4, 0]],
+        [[0, 4, 0]] * 1000,
+    ],
+)
+def test_no_account_of_a_log_makes_reading_fail(tasks: Tasks, store: Path, pieces: Any) -> None:
+    name = ended_task(store, Exited(0), b"text")
+    put(store / name, STATUS, over(Exited(0), log={"bytes": 4, "pieces": pieces}))
+    for lines in (None, 2):
+        assert refusal_of(tasks, name, lines=lines) in ("", "task_broken")
+
+
+def test_a_task_of_a_newer_nacre_is_left_to_it(tasks: Tasks, store: Path) -> None:
+    name, directory = create(str(store), facts())
+    put(directory, TASK, {"version": 2, "id": name})
+    assert tasks.get(name).problem == "task.json is of a newer nacre (version 2)"
+
+
+@pytest.mark.parametrize("name", [TASK, STATUS, PROCESS, LOG])
+def test_links_and_pipes_are_neither_followed_nor_waited_for(tasks: Tasks, store: Path, name: str) -> None:
+    elsewhere = store.parent / "elsewhere"
+    for make in (lambda path: path.symlink_to(elsewhere), os.mkfifo, os.mkdir):
+        id = ended_task(store, Exited(0), b"text")
+        path = store / id / name
+        path.rename(elsewhere)
+        make(path)
+        if name == LOG:
+            assert tasks.output(id).data == b""
+            assert tasks.output(id).dropped == 4
+        else:
+            assert tasks.get(id).state == "broken"
+
+
+def test_a_socket_that_is_none_breaks_the_task(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(begin=False)
+    Path(keeper.directory, CONTROL).symlink_to("/dev/null")
+    assert tasks.get(keeper.id).problem == "control is not a socket of ours"
+
+
+def test_a_task_that_is_a_link_or_a_file_is_broken(tasks: Tasks, store: Path) -> None:
+    name = ended_task(store, Exited(0))
+    (store / "bash-00000001").symlink_to(store / name)
+    (store / "bash-00000002").write_text("")
+    os.mkfifo(store / "bash-00000003")
+    states = {task.id: task.state for task in tasks.list()}
+    assert states == {name: "ended", **{f"bash-0000000{n}": "broken" for n in (1, 2, 3)}}
+
+
+def test_names_that_are_not_ours_are_shown_quoted_or_not_at_all(tasks: Tasks, store: Path) -> None:
+    store.mkdir()
+    for name in (".hidden", "\x1b[31mred", "bash-XYZ", "bash-0123456", os.fsdecode(b"\xff")):
+        (store / name).mkdir()
+    found = tasks.list()
+    assert {task.state for task in found} == {"broken"}
+    assert sorted(task.id for task in found) == ["'\\udcff'", "'\\x1b[31mred'", "'bash-0123456'", "'bash-XYZ'"]
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can give things away")
+@pytest.mark.parametrize("name", ["", TASK, STATUS, CONTROL])
+def test_what_belongs_to_somebody_else_is_not_believed(tasks: Tasks, serve: Serve, name: str) -> None:
+    keeper = serve()
+    if name == STATUS:
+        keeper.ends(Exited(0))
+    os.chown(os.path.join(keeper.directory, name), 12345, -1)
+    task = tasks.get(keeper.id)
+    assert task.state == "broken"
+    assert "12345" in task.problem or name == CONTROL
+
+
+@pytest.mark.skipif(ROOT, reason="root may read everything")
+@pytest.mark.parametrize("name", ["", TASK, STATUS])
+def test_what_may_not_be_read_is_broken(tasks: Tasks, store: Path, name: str) -> None:
+    id = ended_task(store, Exited(0))
+    path = store / id / name
+    mode = stat.S_IMODE(path.stat().st_mode)
+    path.chmod(0)
+    try:
+        assert tasks.get(id).problem.endswith("cannot be read: Permission denied")
+    finally:
+        path.chmod(mode)
+
+
+def test_a_long_path_is_no_obstacle_to_reaching_the_keeper(tmp_path: Path) -> None:
+    from tests.support.fake_keeper import FakeKeeper
+
+    store = tmp_path / ("x" * 100) / ("y" * 100)
+    with FakeKeeper(store) as keeper:
+        keeper.prints(b"hello")
+        assert Tasks(store).get(keeper.id).state == "running"
+        assert Tasks(store).output(keeper.id).data == b"hello"
+
+
+def test_a_keeper_with_too_many_callers_is_alive(tasks: Tasks, serve: Serve, store: Path) -> None:
+    keeper = serve(begin=False)
+    put(keeper.directory, PROCESS, begun())
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    callers = []
+    fd = os.open(keeper.directory, os.O_RDONLY)
+    try:
+        listener.bind(f"/proc/self/fd/{fd}/{CONTROL}")
+        listener.listen(0)
+        for _ in range(3):
+            callers.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            callers[-1].setblocking(False)
+            try:
+                callers[-1].connect(f"/proc/self/fd/{fd}/{CONTROL}")
+            except BlockingIOError:
+                break
+        assert tasks.get(keeper.id).state == "running"
+    finally:
+        os.close(fd)
+        for each in (listener, *callers):
+            each.close()
+
+
+def test_directories_may_vanish_while_they_are_listed(tasks: Tasks, store: Path) -> None:
+    import threading
+
+    for _ in range(200):
+        ended_task(store, Exited(0), b"text")
+    names = [task.id for task in tasks.list()]
+
+    def remove() -> None:
+        for name in names:
+            shutil.rmtree(store / name)
+
+    remover = threading.Thread(target=remove)
+    remover.start()
+    while remover.is_alive():
+        for task in tasks.list():
+            assert task.state in ("ended", "broken", "running")  # whichever of its files were still there
+    remover.join()
+    assert tasks.list() == []
+
+
+def test_importing_nacre_does_not_load_tasks() -> None:
+    import subprocess
+    import sys
+
+    text = "import nacre, sys; nacre.Bash; sys.exit('nacre.tasks.tasks' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", text], check=False).returncode == 0

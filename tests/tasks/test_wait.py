@@ -1,0 +1,293 @@
+"""Waiting for tasks: conditions come true or do not, nothing is asked again and again, nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.errors import InvalidRequest, NoSuchTask
+from nacre.result import Exited, Lost
+from nacre.tasks.matching import Match
+from nacre.tasks.task import Task
+from nacre.tasks.tasks import Tasks
+from nacre.tasks.wait import Exit, Port, Quiet, Until, Waited
+from tests.support.fake_keeper import FakeKeeper, ended_task
+from tests.support.waiting import PATIENCE, until
+from tests.tasks.conftest import Serve
+
+
+def told(waited: Waited) -> tuple[tuple[str, ...], tuple[str, ...], bool, dict[str, str]]:
+    return waited.met, waited.ended, waited.timed_out, waited.match
+
+
+async def begun(tasks: Tasks, keeper: FakeKeeper, **options: Any) -> asyncio.Task[Waited]:
+    """A wait that waits."""
+    waiting = asyncio.ensure_future(tasks.wait(keeper.id, **options))
+    await until(lambda: keeper.watchers or waiting.done(), "a wait that waits")
+    return waiting
+
+
+async def done(waiting: asyncio.Task[Waited]) -> Waited:
+    return await asyncio.wait_for(waiting, PATIENCE)
+
+
+@pytest.mark.req("M-06")
+async def test_a_wait_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    waiting = await begun(tasks, keeper)
+    keeper.prints(b"still there\n")
+    assert not waiting.done()
+    keeper.ends(Exited(4))
+    waited = await done(waiting)
+    assert told(waited) == ((keeper.id,), (), False, {})
+    assert waited.tasks[0].exit_code == 4
+    assert keeper.asked.count(b"watch %d" % 2**62) == 1
+
+
+async def test_those_that_are_over_are_not_waited_for(tasks: Tasks, serve: Serve, store: Path) -> None:
+    ended, lost = ended_task(store, Exited(1)), serve()
+    lost.dies()
+    waited = await tasks.wait([lost.id, ended])
+    assert [task.outcome for task in waited.tasks] == [Lost("its keeper was killed"), Exited(1)]
+    assert told(waited) == ((lost.id, ended), (), False, {})
+    assert told(await tasks.wait([])) == ((), (), False, {})
+
+
+async def test_a_wait_for_any_ends_with_the_first(tasks: Tasks, serve: Serve) -> None:
+    keepers = [serve() for _ in range(3)]
+    ids = [keeper.id for keeper in keepers]
+    waiting = asyncio.ensure_future(tasks.wait(ids, any=True))
+    await until(lambda: all(keeper.watchers for keeper in keepers), "three that are watched")
+    keepers[1].ends(Exited(0))
+    waited = await done(waiting)
+    assert told(waited) == ((ids[1],), (), False, {})
+    assert [task.state for task in waited.tasks] == ["running", "ended", "running"]
+    await until(lambda: not any(keeper.callers for keeper in keepers), "connections that close")
+
+
+async def test_a_wait_for_all_ends_with_the_last(tasks: Tasks, serve: Serve) -> None:
+    keepers = [serve() for _ in range(3)]
+    waiting = asyncio.ensure_future(tasks.wait([keeper.id[:10] for keeper in keepers]))
+    for keeper in keepers:
+        await until(lambda keeper=keeper: keeper.watchers, "one that is watched")  # type: ignore[misc]
+        assert not waiting.done()
+        keeper.ends(Exited(0))
+    assert (await done(waiting)).met == tuple(keeper.id for keeper in keepers)
+
+
+@pytest.mark.parametrize("timeout", [0, 0.05])
+@pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
+async def test_a_wait_ends_when_its_time_is_up(tasks: Tasks, serve: Serve, timeout: float, condition: Until) -> None:
+    keeper = serve()
+    keeper.prints(b"text\n")
+    waited = await asyncio.wait_for(tasks.wait(keeper.id, timeout=timeout, until=condition), PATIENCE)
+    assert told(waited) == ((), (), True, {})
+    assert waited.tasks[0].alive
+    await until(lambda: not keeper.callers, "connections that close")
+
+
+async def test_a_look_without_waiting_still_looks(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    keeper.prints(b"x" * 500_000 + b"\nready\n")
+    assert told(await tasks.wait(keeper.id, timeout=0, until=Match("^ready$"))) == (
+        (keeper.id,),
+        (),
+        False,
+        {keeper.id: "ready"},
+    )
+
+
+async def test_a_task_that_starts_late_is_waited_for(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(begin=False)
+    waiting = asyncio.ensure_future(tasks.wait(keeper.id))
+    await asyncio.sleep(0)
+    keeper.begin()
+    await until(lambda: keeper.watchers, "one that is watched")
+    keeper.ends(Exited(0))
+    assert (await done(waiting)).met == (keeper.id,)
+
+
+async def test_a_keeper_that_dies_ends_the_wait(tasks: Tasks, serve: Serve) -> None:
+    for condition, met in ((Exit(), True), (Match("x"), False), (Quiet(1000), False), (Port(1), False)):
+        keeper = serve()
+        waiting = await begun(tasks, keeper, until=condition)
+        keeper.dies()
+        waited = await done(waiting)
+        assert (bool(waited.met), bool(waited.ended), waited.tasks[0].state) == (met, not met, "lost")
+
+
+async def test_a_task_that_is_removed_ends_the_wait(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve(command="make")
+    waiting = await begun(tasks, keeper)
+    shutil.rmtree(keeper.directory)
+    keeper.dies()
+    waited = await done(waiting)
+    (task,) = waited.tasks
+    assert (task.id, task.command, task.state, task.problem) == (keeper.id, "make", "broken", "it was removed")
+    assert told(waited) == ((), (keeper.id,), False, {})
+
+
+async def test_a_pattern_is_found_in_lines_finished_or_not(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    keeper.prints(b"starting\nListen")
+    waiting = await begun(tasks, keeper, until=Match(r"Listening on (\d+)"))
+    keeper.prints(b"ing on 80")
+    waited = await done(waiting)
+    assert told(waited) == ((keeper.id,), (), False, {keeper.id: "Listening on 80"})
+    assert waited.tasks[0].alive
+
+
+@pytest.mark.parametrize(
+    ("pattern", "printed", "line"),
+    [
+        ("^b$", [b"a\nb\nc\n"], "b"),
+        ("^b$", [b"a\r\nb\r\n"], "b"),
+        ("€", [b"\xe2", b"\x82", b"\xac"], "€"),
+        ("Local: +http", [b"\x1b[32mLocal\x1b[39m:   \x1b[1mhttp://x\x1b[22m\n"], "Local:   http://x"),
+        (re.compile("ERROR", re.IGNORECASE), [b"no\n", b"an error\n"], "an error"),
+        ("end$", [b"x" * 100_000, b"y" * 100_000 + b"the ", b"end\n"], None),
+    ],
+)
+async def test_a_pattern_is_found_however_it_comes(
+    tasks: Tasks, serve: Serve, pattern: str | re.Pattern[str], printed: list[bytes], line: str | None
+) -> None:
+    keeper = serve()
+    waiting = await begun(tasks, keeper, until=Match(pattern))
+    for data in printed:
+        keeper.prints(data)
+    found = (await done(waiting)).match[keeper.id]
+    assert found == line if line is not None else found.endswith("the end")
+
+
+async def test_a_pattern_that_does_not_come_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    keeper.prints(b"early\n")
+    waiting = await begun(tasks, keeper, until=Match("early", since=6))
+    keeper.ends(Exited(0))
+    assert told(await done(waiting)) == ((), (keeper.id,), False, {})
+    assert (await tasks.wait(keeper.id, until=Match("early"))).match == {keeper.id: "early"}
+
+
+async def test_a_port_counts_when_somebody_listens_and_the_task_lives(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    server = socket.socket()
+    with server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        waiting = await begun(tasks, keeper, until=Port(port))
+        assert not waiting.done()
+        server.listen()
+        assert (await done(waiting)).met == (keeper.id,)
+        keeper.ends(Exited(0))
+        assert told(await tasks.wait(keeper.id, until=Port(port))) == ((), (keeper.id,), False, {})
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+async def test_a_port_may_be_open_on_the_other_loopback_only(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    with socket.socket(socket.AF_INET6) as server:
+        try:
+            server.bind(("::1", 0))
+        except OSError:
+            pytest.skip("no ::1 here")
+        server.listen()
+        assert (await tasks.wait(keeper.id, until=Port(server.getsockname()[1]), timeout=PATIENCE)).met == (keeper.id,)
+
+
+async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serve) -> None:
+    import os
+    import time
+
+    keeper = serve()
+    os.utime(f"{keeper.directory}/output.log", (time.time() - 100, time.time() - 100))
+    assert (await tasks.wait(keeper.id, until=Quiet(50), timeout=0)).met == (keeper.id,)
+    waiting = await begun(tasks, keeper, until=Quiet(101))
+    keeper.prints(b"not yet\n")
+    await until(lambda: sum(b"watch 8" == line for line in keeper.asked), "another look")
+    assert not waiting.done()
+    waiting.cancel()
+    quiet = asyncio.ensure_future(tasks.wait(keeper.id, until=Quiet(0.05)))
+    assert (await done(quiet)).met == (keeper.id,)
+    keeper.ends(Exited(0))
+    assert told(await tasks.wait(keeper.id, until=Quiet(0))) == ((), (keeper.id,), False, {})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": -1},
+        {"timeout": "5"},
+        {"timeout": float("nan")},
+        {"until": None},
+        {"until": Match("(")},
+        {"until": Match(5)},  # type: ignore[arg-type]
+        {"until": Port(0)},
+        {"until": Port(70000)},
+        {"until": Quiet(-1)},
+        {"until": Match("x", since=99)},
+    ],
+)
+async def test_what_cannot_be_waited_for_is_refused(tasks: Tasks, serve: Serve, options: dict[str, Any]) -> None:
+    keeper = serve()
+    with pytest.raises(InvalidRequest):
+        await tasks.wait(keeper.id, **options)
+    with pytest.raises(NoSuchTask):
+        await tasks.wait([keeper.id, "bash-00000000"])
+    await until(lambda: not keeper.callers, "connections that close")
+
+
+async def test_waiting_works_without_and_within_an_event_loop(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    assert tasks.wait_sync(keeper.id, timeout=0).timed_out
+    threading.Timer(0.05, keeper.ends, [Exited(0)]).start()
+    waited = await asyncio.to_thread(tasks.wait_sync, keeper.id)
+    assert waited.met == (keeper.id,)
+    with pytest.raises(NoSuchTask):
+        tasks.wait_sync("nothing")
+
+
+# completions
+
+
+async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: Serve, store: Path) -> None:
+    ended_task(store, Exited(0))  # before anybody looked
+    running = [serve(), serve()]
+    ends: list[Task] = []
+
+    async def listen() -> None:
+        async for task in tasks.completions(poll_new=0.02):
+            ends.append(task)
+
+    listening = asyncio.ensure_future(listen())
+    await until(lambda: all(keeper.watchers for keeper in running), "those that are watched")
+    running[1].ends(Exited(5))
+    await until(lambda: len(ends) == 1, "the first end")
+    late = serve()
+    await until(lambda: late.watchers, "a new one that is watched")
+    late.dies()
+    await until(lambda: len(ends) == 2, "the second end")
+    quick = ended_task(store, Exited(6))
+    await until(lambda: len(ends) == 3, "one that was over before anybody saw it run")
+    assert [(task.id, task.outcome) for task in ends] == [
+        (running[1].id, Exited(5)),
+        (late.id, Lost("its keeper was killed")),
+        (quick, Exited(6)),
+    ]
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    await until(lambda: not running[0].callers, "connections that close")
+
+
+async def test_completions_of_a_store_that_does_not_exist_yet(tasks: Tasks, store: Path) -> None:
+    waiting = asyncio.ensure_future(anext(tasks.completions(poll_new=0.01)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    id = ended_task(store, Exited(0))
+    assert (await asyncio.wait_for(waiting, PATIENCE)).id == id
