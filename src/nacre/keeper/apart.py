@@ -12,6 +12,7 @@ import socket
 import time
 
 from nacre.keeper import scratch
+from nacre.keeper.record import boot_id
 from nacre.keeper.spare import PATIENCE
 from nacre.keeper.spawn import FIRST_FREE_FD
 from nacre.keeper.wire import MAIN_FD, Channel, Start
@@ -113,6 +114,7 @@ def _live_apart(parent: Keeper, channel: socket.socket, like: Start | None) -> N
     become_keeper(b"nacre-task")
     keeper = type(parent)(Channel(channel), parent.files, parent.host, alone=True)
     keeper.environment, keeper.confined = parent.environment, parent.confined
+    boot_id()  # known from now on
     if like is not None:
         keeper.get_ready(like)
     keeper.serve()

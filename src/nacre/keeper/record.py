@@ -36,7 +36,7 @@ class Record:
         self.task = task
         self.detached = detached
         """It does not end with its host."""
-        self._oom_kills = oom_kills()
+        self._oom_kills = 0
         try:
             self.log = Log(folder, cap, seen)
             try:
@@ -50,9 +50,8 @@ class Record:
 
     def begin(self, pid: int, pgid: int, tag: int) -> None:
         """Say which processes it is made of. OSError: it cannot be said."""
-        boot = processes.read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
         fields = {
-            "boot": quoted(boot),
+            "boot": quoted(boot_id()),
             "keeper": f"[{os.getpid()}, {processes.started(os.getpid())}]",
             "pid": f"{pid}",
             "started": f"{processes.started(pid)}",
@@ -66,6 +65,10 @@ class Record:
         finally:
             os.close(fd)
         os.rename(draft, PROCESS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def note_memory(self) -> None:
+        """How things stand before it: it takes a while to ask, so not before it runs."""
+        self._oom_kills = oom_kills()
 
     def abandon(self) -> None:
         """It has come to nothing; its folder is somebody else's to remove."""
@@ -121,6 +124,17 @@ class Record:
             pass
         self.control.close()
         os.close(self.folder)
+
+
+_boot_id: str | None = None
+
+
+def boot_id() -> str:
+    """Tells one start of the machine from another; nothing where there is no such thing."""
+    global _boot_id
+    if _boot_id is None:
+        _boot_id = processes.read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
+    return _boot_id
 
 
 def oom_kills() -> int:

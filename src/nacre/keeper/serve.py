@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
 _HOST_GONE = b"the end of its host"
+_MOMENT, _SOON = 0.0002, 0.002
 _SETTLING = 0.001
 _SETTLED = 0.5
 """Seconds after which a task that has not ended is said to be going, whatever it does."""
@@ -175,10 +176,11 @@ class Keeper(Care):
             self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
         self.answer(control, b"%b\0%d\0%d" % (STARTED, run.pid, os.getpid()), () if record is not None else run.fds)
         if record is not None:
+            record.note_memory()
             if stdin is not None:
                 run.input = _open_input(record.folder)
             drain(self.loop, run, alone=self.alone)
-            self.loop.at(run.began + _SETTLING, run.tag, lambda: self.settle(run))
+            self.settle(run)
 
     def launch(
         self, start: Start, record: Record | None, text: int | None, stdin: int | None, state: int | None
@@ -293,13 +295,15 @@ class Keeper(Care):
         """Say that it is going, once it is: what fails at once has ended before. `asleep`: it was, a moment ago."""
         if run.status is not None:
             return  # its end is about to be told
-        now = time.monotonic()
         sleeps = False
-        if LINUX and now < run.began + _SETTLED:
+        if LINUX and time.monotonic() < run.began + _SETTLED:
             stage = going(run.pid)
+            while stage is False and self.alone and time.monotonic() < run.began + _SOON:
+                time.sleep(_MOMENT)  # the loop's own clock is too coarse, and there is nobody else to wait for it
+                stage = going(run.pid)
             sleeps = stage is None
             if not (stage or (sleeps and asleep)):
-                self.loop.at(now + _SETTLING, run.tag, lambda: self.settle(run, sleeps))
+                self.loop.at(time.monotonic() + _SETTLING, run.tag, lambda: self.settle(run, sleeps))
                 return
         self.answer(run.control, GOING)
 
@@ -329,6 +333,7 @@ class Keeper(Care):
                 record.abandon()
             self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
             return
+        record.note_memory()
         run.record = record
         if run.status is not None:
             run.principal = principal.pid

@@ -42,18 +42,11 @@ def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tupl
 
     OSError: it cannot be kept there; nothing is left of it.
     """
-    os.makedirs(os.path.join(store, LIVE), mode=0o700, exist_ok=True)
-    while True:
-        name = f"bash-{os.urandom(4).hex()}"
-        directory = os.path.join(store, name)
-        try:
-            os.mkdir(directory, 0o700)
-            break
-        except FileExistsError:
-            continue
+    name, directory = _new_directory(store)
     try:
-        os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
-        text = json.dumps({"version": VERSION, "id": name, **facts}, indent=1, ensure_ascii=True)
+        _mark_live(store, name)
+        rows = {"version": VERSION, "id": name, **facts}
+        text = "{\n" + ",\n".join(f' "{key}": {json.dumps(value)}' for key, value in rows.items()) + "\n}"
         _write(os.path.join(directory, RESERVED), b" " * (_RESERVE - 1) + b"\n")
         _write(os.path.join(directory, LOG), b"")
         if stdin:
@@ -65,6 +58,19 @@ def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tupl
         discard(directory)
         raise
     return name, directory
+
+
+def _new_directory(store: str) -> tuple[str, str]:
+    while True:
+        name = f"bash-{os.urandom(4).hex()}"
+        directory = os.path.join(store, name)
+        try:
+            os.mkdir(directory, 0o700)
+            return name, directory
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            os.makedirs(os.path.join(store, LIVE), mode=0o700, exist_ok=True)
 
 
 def discard(directory: str) -> None:
@@ -84,6 +90,14 @@ def not_kept(store: str, error: OSError) -> InvalidRequest:
         field="output_dir",
         hint="Make room there, or name another place: ToolContext(output_dir=…), or XDG_STATE_HOME.",
     )
+
+
+def _mark_live(store: str, name: str) -> None:
+    try:
+        os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
+    except FileNotFoundError:  # the first task here
+        os.makedirs(os.path.join(store, LIVE), mode=0o700, exist_ok=True)
+        os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
 
 
 def _unlink(path: str) -> None:
