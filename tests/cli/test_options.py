@@ -30,7 +30,7 @@ RUN_HELP = "Try: nacre run --help"
         (["run", "--zzz", "ls"], f"There is no option --zzz. {RUN_HELP}"),
         (
             ["run", "--timeout", "5m", "ls"],
-            f"Argument --timeout: '5m' is not a number of seconds; write --timeout 300. {RUN_HELP}",
+            f"Argument --timeout: '5m' is not a number of seconds; write 300. {RUN_HELP}",
         ),
         (["run", "--timeout", "1.2.3s", "ls"], f"'1.2.3s' is not a number of seconds. {RUN_HELP}"),
         (["run", "--timeout", "soon", "ls"], f"Argument --timeout: 'soon' is not a number of seconds. {RUN_HELP}"),

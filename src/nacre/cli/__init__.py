@@ -1,4 +1,4 @@
-"""The door: `nacre run`, `check`, `explain`, `rules`, `doctor`, and `nacre --version`.
+"""The door: `nacre run`, `check`, `tasks` and the others, and `nacre --version`.
 
 Words in, exit code out. Nothing here loads before it is needed: a command line is as fast as its imports. Everything
 that nacre raises on purpose ends here, as a line on stderr (as JSON on stdout with `--json`) and a code of our own.
@@ -29,15 +29,24 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre explain 'command'           what it would run, and what the checker says of it
        nacre rules [ID]                  what the checker looks for, and why
        nacre doctor [--json]             what this machine supports
+
+       nacre run --background 'command'  start a task, which goes on by itself
+       nacre tasks [--all] [--watch]     tasks that run, or have ended
+       nacre output [-f] ID              what a task has printed
+       nacre wait ID…                    until tasks have ended, say something, listen on a port, fall silent
+       nacre kill ID…                    end tasks, with everything they have started
+       nacre write ID TEXT               to the standard input of a task
+       nacre clean                       remove tasks that have ended
+
        nacre --version
        nacre COMMAND --help              the options of one of them
 
 nacre runs shell commands for AI agents: each is checked before it runs, output passes through unchanged,
 every process has an owner, and nothing of a command outlives it unseen.
 
-exit codes of `nacre run`: the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself
-failed; 126 refused; 130 Ctrl-C. Of `nacre check` and `explain`: 0 allow; 1 ask; 2 refuse; 3 nacre itself
-failed.
+exit codes of `nacre run`: the command's own; 128+n ended by signal n; 75 goes on as a task; 124 timed out;
+125 nacre itself failed; 126 refused; 130 Ctrl-C. Of `nacre check` and `explain`: 0 allow; 1 ask;
+2 refuse; 3 nacre itself failed. `nacre COMMAND --help` has those of the others.
 """
 
 
@@ -93,6 +102,8 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.doctor import doctor
 
             return doctor(rest)
+        case ["tasks" | "output" | "wait" | "kill" | "write" | "clean" as name, *rest]:
+            return _about_tasks(name, rest)
         case ["--version" | "-V", *_]:
             from nacre import __version__
 
@@ -108,6 +119,34 @@ def _dispatch(words: list[str], *, own: bool) -> int:
         case _:
             put(_HELP, to=2)
             return FAILED
+
+
+def _about_tasks(name: str, rest: list[str]) -> int:
+    match name:
+        case "tasks":
+            from nacre.cli.tasks import tasks
+
+            return tasks(rest)
+        case "output":
+            from nacre.cli.show import output
+
+            return output(rest)
+        case "wait":
+            from nacre.cli.wait import wait
+
+            return wait(rest)
+        case "kill":
+            from nacre.cli.kill import kill
+
+            return kill(rest)
+        case "write":
+            from nacre.cli.write import write
+
+            return write(rest)
+        case _:
+            from nacre.cli.clean import clean
+
+            return clean(rest)
 
 
 def _complain(error: Exception, *, failed: int, as_json: bool) -> int:

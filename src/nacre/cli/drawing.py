@@ -9,6 +9,7 @@ Whatever a command holds, no line of the drawing breaks and none commands the te
 
 from __future__ import annotations
 
+from nacre.cli.escape import columns
 from nacre.cli.speak import safe
 from nacre.verdict import Decision
 
@@ -124,8 +125,8 @@ def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
         line, left, right = _window(line, left, right)
         yield margin + safe(line.replace("\t", " "))
         blank = " " * len(margin) if not many else "     │ "
-        mark = _MARKS[finding.decision] * max(_columns(line[left:right]), 1)
-        yield blank + " " * _columns(line[:left]) + paint(finding.decision, mark)
+        mark = _MARKS[finding.decision] * max(columns(line[left:right]), 1)
+        yield blank + " " * columns(line[:left]) + paint(finding.decision, mark)
 
 
 def _window(line: str, left: int, right: int) -> tuple[str, int, int]:
@@ -137,12 +138,3 @@ def _window(line: str, left: int, right: int) -> tuple[str, int, int]:
     before, after = "…" if first else "", "…" if first + WIDTH < len(line) else ""
     left, right = left - first, min(right - first, WIDTH)
     return before + cut + after, left + len(before), right + len(before)
-
-
-def _columns(text: str) -> int:
-    """How wide a terminal shows it."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)

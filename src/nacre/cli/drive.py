@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import cast
 
 from nacre.cancel import Cancel
@@ -20,11 +20,12 @@ from nacre.cli.approve import approver
 from nacre.cli.options import Options
 from nacre.cli.output import Output
 from nacre.cli.remarks import words_on
-from nacre.cli.speak import put_json, say
+from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
-from nacre.result import Cancelled, Chunk, Ended, Event, Result
+from nacre.errors import NoSuchTask
+from nacre.result import Cancelled, Chunk, Ended, Event, Result, Running, TaskRef
 from nacre.tool import Bash
-from nacre.types import Access, Limits, Mode, Network, Request, ToolContext
+from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
 
 logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
@@ -34,14 +35,16 @@ def drive(options: Options) -> int:
     request = Request(
         options.command,
         description=options.description,
-        mode=cast("Mode", options.mode),
+        mode="background" if options.background else cast("Mode", options.mode),
         timeout=options.timeout,
+        yield_after=options.yield_after,
         cwd=options.cwd,
         env=dict(options.env),
         clear_env=options.clear_env,
         stdin=options.input,
+        open_stdin=options.open_stdin,
         merge=options.merge,
-        leftovers="end",  # nacre's end is the host's end
+        leftovers=_leftovers(options),
     )
     ctx = ToolContext(
         cancel=cancel,
@@ -66,7 +69,7 @@ def drive(options: Options) -> int:
         login_env=options.login_env,
         approve=approver(yes=options.yes),
     )
-    drive = Drive(cancel, quiet=options.json)
+    drive = Drive(cancel, quiet=options.json, background=options.background)
     if options.session is None:
         result = asyncio.run(drive.through(Bash().stream(request, ctx)))
     else:
@@ -81,16 +84,37 @@ def drive(options: Options) -> int:
     if options.json:
         put_json(result.to_dict())
     else:
-        drive.say(words_on(result))
+        drive.say(words_on(result, background=options.background))
+        if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
+            say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
+        if result.task is not None and result.outcome == Running(result.task.id):
+            put(f"{result.task.id}\n")
     return drive.code(result)
+
+
+def _leftovers(options: Options) -> Leftovers | None:
+    """nacre's end is the host's end: what a command leaves running ends, unless it belongs to a task."""
+    if options.detach:
+        return "detach"
+    return None if options.background or options.yield_after is not None else "end"
+
+
+def _ends_with_us(task: TaskRef) -> bool:
+    """What was left running before its time, and not what goes on."""
+    from nacre.tasks.tasks import Tasks
+
+    with suppress(NoSuchTask):
+        return not Tasks(os.path.dirname(os.path.dirname(task.output_file))).get(task.id).detached
+    return False
 
 
 class Drive:
     """One command on its way."""
 
-    def __init__(self, cancel: Cancel, *, quiet: bool) -> None:
+    def __init__(self, cancel: Cancel, *, quiet: bool, background: bool) -> None:
         self._cancel = cancel
         self._quiet = quiet
+        self._background = background
         self._output: Output | None = None
         self._signal: int | None = None
         """The one that ended it."""
@@ -104,6 +128,8 @@ class Drive:
                 if isinstance(event, Chunk) and not self._quiet:
                     await output.write(event)
                 elif isinstance(event, Ended):
+                    if self._background and not self._quiet:  # it has ended already, or there is nothing
+                        await output.write(Chunk("stdout", event.result.out.head + event.result.out.tail))
                     return event.result
         raise AssertionError("a stream ends with Ended")
 

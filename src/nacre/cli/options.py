@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import NoReturn, cast
 
+from nacre.cli import amounts
 from nacre.cli.speak import put
 from nacre.cli.usage import UsageError, nearest, quoted
 from nacre.cli.words import exact
@@ -14,7 +14,16 @@ _EPILOG = """\
 exit codes:
   the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself failed; 126 refused;
   137 also for a limit that was exceeded;
+  75 goes on as a task (--yield-after); with --background 0 it runs, else as above: it ended at once;
   130 Ctrl-C (ends the whole process tree; a second one does not wait for that)
+
+With --background the id of the task is all that is printed on stdout, unless it ended at once: then its
+output is. What goes on is seen with `nacre tasks`, read with `nacre output`, waited for with `nacre wait`,
+ended with `nacre kill`:
+
+  id=$(nacre run --background 'make -j8') && nacre wait "$id"
+  nacre run --yield-after 20 'npm test'
+  nacre run --detach 'redis-server & sleep 1; redis-cli ping'
 
 With --session, directory and exported variables carry over to the next call with the same NAME. They are
 kept, readable by you alone, in nacre/sessions/NAME.json of your state directory ($XDG_STATE_HOME, or
@@ -54,6 +63,10 @@ class Options(argparse.Namespace):
     json: bool
     session: str | None
     yes: bool
+    background: bool
+    open_stdin: bool
+    yield_after: float | None
+    detach: bool
     input: str | bytes | None = None
     """What the command reads: `stdin`, with `-` replaced by our own."""
 
@@ -98,7 +111,19 @@ def parse(words: list[str]) -> Options:
     found.command = exact(texts[0])
     if found.command == found.stdin == "-":
         raise UsageError("Standard input cannot be both the command and the command's input.", field="stdin")
+    _check_task(found)
     return found
+
+
+def _check_task(found: Options) -> None:
+    if found.background and found.yield_after is not None:
+        raise UsageError("--yield-after has no meaning with --background: that is a task from the start.")
+    if found.background and found.detach:
+        raise UsageError("--detach has no meaning with --background: such a task goes on by itself.")
+    if found.open_stdin and not found.background:
+        raise UsageError("--open-stdin is for --background: `nacre write` then reaches it.")
+    if found.open_stdin and found.stdin is not None:
+        raise UsageError("--open-stdin and --stdin exclude each other.", "Write it later: nacre write ID TEXT")
 
 
 def _parser() -> Parser:
@@ -132,9 +157,24 @@ def _parser() -> Parser:
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
+    _add_tasks(parser)
     _add_confinement(parser)
     _add_limits(parser)
     return parser
+
+
+def _add_tasks(parser: Parser) -> None:
+    group = parser.add_argument_group("what goes on by itself", "A task: it outlives this call, and whoever made it.")
+    add = group.add_argument
+    add("--background", action="store_true", help="start it as a task and print its id; no timeout but --timeout")
+    add("--open-stdin", action="store_true", help="for --background: `nacre write` can write to it")
+    add(
+        "--yield-after",
+        type=_seconds,
+        metavar="SECONDS",
+        help="not done by then, it goes on as a task, and this call ends with 75",
+    )
+    add("--detach", action="store_true", help="what it leaves running goes on as a task, and is not ended")
 
 
 def _add_confinement(parser: Parser) -> None:
@@ -174,10 +214,10 @@ def _add_limits(parser: Parser) -> None:
 
 
 def _size(word: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(?:i?b)?", word, re.IGNORECASE)
-    if match is None:
+    size = amounts.size(word)
+    if size is None:
         raise argparse.ArgumentTypeError(f"{word!r} is not a size such as 512M or 4G")
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+    return size
 
 
 def _network(word: str) -> bool | str | tuple[int, ...]:
@@ -196,10 +236,8 @@ def _seconds(word: str) -> float:
         return float(word)
     except ValueError:
         pass
-    hint = ""
-    if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|m|min|h)", word):
-        factor = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
-        hint = f"; write --timeout {float(match[1]) * factor:g}"
+    meant = amounts.span(word)
+    hint = "" if meant is None else f"; write {meant:g}"
     raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds{hint}")
 
 

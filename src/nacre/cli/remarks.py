@@ -16,16 +16,25 @@ from nacre.result import (
     Running,
     Signalled,
     TimedOut,
+    describe,
 )
 
 
-def words_on(result: Result) -> list[str]:
-    """The lines for stderr. A command that just ended, well or badly, needs none."""
+def words_on(result: Result, *, background: bool) -> list[str]:
+    """The lines for stderr. A command that just ended, well or badly, needs none, unless it was to go on."""
     lines: list[str] = []
+    task = result.task
     match result.outcome:
+        case Running(_, promoted):
+            if task is not None and not promoted:  # else a remark says so
+                lines.append(f"{task.id} runs (process {task.pid}); its output is in {task.output_file}")
+        case outcome if background and task is not None:
+            lines.append(f"{task.id} has ended at once: {describe(outcome)}; its output is in {task.output_file}")
+            if result.dropped:
+                lines.append(f"{result.dropped:,} bytes of it were left out here")
         case Exited() | Cancelled():
             pass
-        case Signalled() | TimedOut() | OverLimit() | Killed() | Running() | Lost():
+        case Signalled() | TimedOut() | OverLimit() | Killed() | Lost():
             lines.append(result.summary)
         case NotStarted(_, hint):
             lines.append(f"{result.summary}. {hint}".strip())

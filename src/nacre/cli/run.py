@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nacre import system
 from nacre.cli.conceal import conceal_arguments
 from nacre.cli.input import read_input
+from nacre.cli.lean import without_ssl
 from nacre.cli.options import Options, parse
 from nacre.cli.words import exact
 from nacre.errors import UnsupportedPlatform
@@ -45,15 +46,8 @@ def start_keeper() -> None:
 
 
 def _load_drive() -> Callable[[Options], int]:
-    """asyncio looks for `ssl`, which takes longer to load than our own code does, and does well without."""
-    spare = "asyncio" not in sys.modules and "ssl" not in sys.modules
-    if spare:
-        sys.modules["ssl"] = None  # type: ignore[assignment]  # what Python documents for "cannot be imported"
-    try:
+    with without_ssl():
         from nacre.cli.drive import drive
-    finally:
-        if spare:
-            del sys.modules["ssl"]
     return drive
 
 

@@ -39,7 +39,10 @@ def put(text: str, *, to: int = 1) -> None:
 def put_json(data: dict[str, Any]) -> None:
     import json
 
-    put(json.dumps(data, ensure_ascii=False) + "\n")
+    text = json.dumps(data, ensure_ascii=False)
+    if not text.isprintable():  # DEL and C1 controls, texts that run backwards: JSON allows them as they are
+        text = "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
+    put(text + "\n")
 
 
 def safe(text: str) -> str:

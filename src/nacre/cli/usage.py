@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMMANDS = ("run", "check", "explain", "rules", "doctor")
+COMMANDS = ("run", "check", "explain", "rules", "doctor", "tasks", "output", "wait", "kill", "write", "clean")
 
 
 class UsageError(InvalidRequest):

@@ -1,4 +1,4 @@
-"""The words after `nacre check`, `explain` and `rules` in, sorted, out.
+"""The words after `nacre check`, `tasks` and most others in, sorted, out.
 
 By hand: argparse takes a tenth of the time that a check as a whole may take. Looks at nothing but the words.
 """
@@ -33,8 +33,16 @@ class Words:
         return self.values[option][-1] if option in self.values else None
 
 
-def sort_out(name: str, words: list[str], *, flags: tuple[str, ...], valued: tuple[str, ...] = ()) -> Words:
-    """`name`: the command that they follow. Takes at most one operand."""
+def sort_out(
+    name: str,
+    words: list[str],
+    *,
+    flags: tuple[str, ...],
+    valued: tuple[str, ...] = (),
+    takes: tuple[int, int | None] | None = None,
+) -> Words:
+    """`name`: the command that they follow. `takes`: how many operands, at least and at most; None: at most one, which
+    may be shell text."""
     found = Words()
     first = len(words)
     position = 0
@@ -58,14 +66,17 @@ def sort_out(name: str, words: list[str], *, flags: tuple[str, ...], valued: tup
                 value = words[position]
                 position += 1
             found.values.setdefault(option, []).append(exact(value))
-        elif found.operands:
+        elif found.operands and takes is None:
             found.operands.append(word)  # of a command that was not quoted
         else:
             near = nearest(option, (*flags, *valued, "--help"))
             hint = f"Did you mean: {near}" if near else f"Try: nacre {name} --help"
             raise UsageError(f"There is no option {option}.", hint)
-    if len(found.operands) > 1 and "--help" not in found:
-        raise _too_many(name, words[first:])
+    if "--help" not in found:
+        if takes is not None:
+            _check_count(name, found.operands, *takes)
+        elif len(found.operands) > 1:
+            raise _too_many(name, words[first:])
     found.operands = [exact(word) for word in found.operands]
     return found
 
@@ -84,6 +95,22 @@ def variables(found: Words) -> Mapping[str, str]:
             raise UsageError(f"--env {word!r} sets nothing.", "Write --env NAME=VALUE.", field="env")
         env[name] = value
     return env
+
+
+def whole(found: Words, option: str) -> int | None:
+    """The number that an option was given."""
+    word = found.last(option)
+    try:
+        return None if word is None else int(word)
+    except ValueError:
+        raise UsageError(f"{option} {word!r} is no whole number.", field=option.lstrip("-")) from None
+
+
+def _check_count(name: str, operands: list[str], least: int, most: int | None) -> None:
+    if len(operands) < least:
+        raise UsageError(f"nacre {name} needs the id of a task.", "`nacre tasks` lists them.", field="task")
+    if most is not None and len(operands) > most:
+        raise UsageError(f"nacre {name} does not take {operands[most]!r}.", f"Try: nacre {name} --help")
 
 
 def _too_many(name: str, given: list[str]) -> UsageError:

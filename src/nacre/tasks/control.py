@@ -6,7 +6,6 @@ know how much it is, says -1. A connection that closes without `end` means that 
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import resource
@@ -114,6 +113,8 @@ class Line:
 
     async def _ask(self, question: bytes) -> bytes:
         """The answer; nothing if nobody is there."""
+        import asyncio  # only whoever waits has loaded it
+
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._socket, question)

@@ -7,7 +7,6 @@ task that runs counts only if it still ran afterwards.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Generator
@@ -78,6 +77,8 @@ def output_of(folder: Folder, since: int, lines: int | None, limit: int) -> Outp
 
 async def output_soon(folder: Folder, since: int, lines: int | None, limit: int) -> Output:
     """The same, while the event loop goes on."""
+    import asyncio  # only whoever waits has loaded it
+
     looking = _look(folder, since, lines, limit)
     try:
         line, beyond = next(looking)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,6 +71,8 @@ class Place:
 
     async def over(self) -> Task:
         """As it is when it does not run any more."""
+        import asyncio  # only whoever waits has loaded it
+
         pause = _FIRST_PAUSE
         while (task := self.look()).alive:
             line = self.reach()

@@ -21,8 +21,6 @@ from nacre.tasks.place import Place
 from nacre.tasks.task import Task
 from nacre.validate import size_of
 
-DAYS = 24 * 3600.0
-GIB = 1024**3
 _DOOMED = ".removed-"
 _HALF_MADE = 60.0
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -5,38 +5,36 @@
         print(task.id, task.command, tasks.output(task.id, lines=5).text)
     await tasks.wait("bash-3f9c", until=Match("Listening on"), timeout=30)
 
-Reads what keepers write; nothing here keeps anything alive, and nothing is remembered between two calls.
+Reads what keepers write; nothing here keeps anything alive, and nothing is remembered between two calls. What only
+some of it needs is loaded by that: whoever lists and reads does without an event loop.
 """
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import os
-import threading
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from nacre.errors import InvalidRequest
 from nacre.keeper.folder import LIVE
-from nacre.tasks import kill as killing
-from nacre.tasks import stdin as writing
-from nacre.tasks.completions import completions
 from nacre.tasks.folders import Unusable, open_store
-from nacre.tasks.follow import follow
 from nacre.tasks.log import LIMIT, Output, output_of
 from nacre.tasks.look import look, names_in
 from nacre.tasks.names import no_such_task, resolve
 from nacre.tasks.place import Place
 from nacre.tasks.store import default_directory
-from nacre.tasks.sweep import DAYS, GIB, Cleaned, clean
 from nacre.tasks.task import Task
-from nacre.tasks.wait import Exit, Until, Waited, check, wait
-from nacre.types import StrPath
+from nacre.types import GIB, StrPath
 from nacre.validate import absolute, encoded, size_of
 
+if TYPE_CHECKING:
+    from nacre.tasks.sweep import Cleaned
+    from nacre.tasks.wait import Until, Waited
+
 T = TypeVar("T")
+_DAYS = 24 * 3600.0
 
 
 class Tasks:
@@ -72,6 +70,8 @@ class Tasks:
 
     async def follow(self, id: str, *, since: int = 0) -> AsyncGenerator[Output, None]:
         """What it prints, as it comes; the last one when it has ended."""
+        from nacre.tasks.follow import follow
+
         place, task = self._find(id)
         _check_reading(since, None, 0)
         try:
@@ -89,9 +89,12 @@ class Tasks:
         *,
         any: bool = False,
         timeout: float | None = None,
-        until: Until = Exit(),  # noqa: B008  # a frozen value
+        until: Until | None = None,
     ) -> Waited:
-        """Until it comes true for all of them (or `any`), they have ended, or the time is up."""
+        """Until it comes true for all of them (or `any`), they have ended, or the time is up. None: `Exit()`."""
+        from nacre.tasks.wait import Exit, check, wait
+
+        until = Exit() if until is None else until
         check(until, timeout)
         found = [self._find(id) for id in ([ids] if isinstance(ids, str) else ids)]
         places = {place.id: place for place, _ in found}
@@ -103,13 +106,15 @@ class Tasks:
         *,
         any: bool = False,
         timeout: float | None = None,
-        until: Until = Exit(),  # noqa: B008  # a frozen value
+        until: Until | None = None,
     ) -> Waited:
         """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
         return _run(self.wait(ids, any=any, timeout=timeout, until=until))
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """End it and all that it started: `signal`, `grace` seconds, KILL. One that has ended is left as it is."""
+        from nacre.tasks import kill as killing
+
         place, _ = self._find(id)
         return await killing.kill(place, killing.signal_number(signal), killing.checked_grace(grace))
 
@@ -119,22 +124,30 @@ class Tasks:
 
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
         """To its standard input; then close that, if asked. Waits for as long as it does not read."""
+        from nacre.tasks import stdin as writing
+
         place, _ = self._find(id)
         await writing.write(place, encoded(data, "data", nul_allowed=True) if isinstance(data, str) else data)
         if close:
             await writing.close_stdin(place)
 
     async def close_stdin(self, id: str) -> None:
+        from nacre.tasks import stdin as writing
+
         await writing.close_stdin(self._find(id)[0])
 
     async def completions(self, *, poll_new: float = 1.0) -> AsyncGenerator[Task, None]:
         """Each task that runs now or begins later, as it ends. Without end."""
+        from nacre.tasks.completions import completions
+
         async with aclosing(completions(self.directory, poll_new)) as ended:
             async for task in ended:
                 yield task
 
-    def clean(self, *, older_than: float = 7 * DAYS, keep_bytes: int = GIB, keep: int = 1000) -> Cleaned:
+    def clean(self, *, older_than: float = 7 * _DAYS, keep_bytes: int = GIB, keep: int = 1000) -> Cleaned:
         """Remove what has ended: older than so many seconds, and the oldest while there are more than that."""
+        from nacre.tasks.sweep import clean
+
         return clean(self.directory, older_than=older_than, keep_bytes=keep_bytes, keep=keep)
 
     def _find(self, id: str) -> tuple[Place, Task]:
@@ -180,6 +193,9 @@ def _refuse(task: Task, problem: str) -> NoReturn:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
+    import asyncio
+    import threading
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,0 +1,85 @@
+"""`nacre output --follow`: what a task prints as it comes, until it has ended or nobody reads any more."""
+
+from __future__ import annotations
+
+import select
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from typing import NoReturn
+
+from nacre.cli.lean import without_ssl
+from nacre.cli.show import Bytes, JsonLines
+from nacre.tasks.log import Output
+from nacre.tasks.tasks import Tasks
+
+with without_ssl():
+    import asyncio
+
+_LOOK = 1.0
+"""Seconds between two looks whether somebody still reads."""
+
+
+def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> int:
+    try:
+        asyncio.run(_follow(tasks, id, since, lines, to))
+    except KeyboardInterrupt:
+        to.end(interrupted=True)
+        raise
+    to.end()
+    return 0
+
+
+async def _follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> None:
+    if lines is not None:
+        last = tasks.output(id, since=since, lines=lines)
+        with _at_once():
+            to.write(last)
+        if not last.task.alive and not last.more:
+            return
+        since = last.cursor
+    async with aclosing(tasks.follow(id, since=since)) as outputs:
+        while True:
+            read = await _next(outputs)
+            if read is None:
+                return
+            with _at_once():
+                to.write(read)
+
+
+async def _next(outputs: AsyncIterator[Output]) -> Output | None:
+    """BrokenPipeError: nobody would read it."""
+    coming = asyncio.ensure_future(anext(outputs, None))
+    try:
+        while not coming.done():
+            await asyncio.wait({coming}, timeout=_LOOK)
+            if _nobody_reads():
+                raise BrokenPipeError
+        return coming.result()
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
+
+
+def _nobody_reads() -> bool:
+    poll = select.poll()
+    poll.register(1, 0)
+    return bool(poll.poll(0))
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Ctrl-C interrupts a write that a slow reader keeps waiting; asyncio would wait for it too."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
