@@ -13,8 +13,7 @@ from pathlib import Path
 
 from bench.measure import Once, Row, medians, ms, timed
 from nacre import Bash, Limits, Request, Started, ToolContext
-from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Port
+from nacre.tasks import Port, Tasks
 
 ROUNDS = 150
 _PAUSE = 0.01

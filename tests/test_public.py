@@ -29,6 +29,7 @@ NAMES = [
     "Result",
     "Session",
     "Started",
+    "Tasks",
     "ToolContext",
     "Verdict",
     "check",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nacre.profiles import Profile
     from nacre.result import Chunk, Ended, Result, Started
     from nacre.session import Session
+    from nacre.tasks.tasks import Tasks
     from nacre.tool import Bash
     from nacre.types import Limits, Request, ToolContext
     from nacre.verdict import Decision, Verdict
@@ -44,6 +45,7 @@ __all__ = [
     "Result",
     "Session",
     "Started",
+    "Tasks",
     "ToolContext",
     "Verdict",
     "check",
@@ -68,6 +70,7 @@ _HOMES = {
     "Result": "result",
     "Session": "session",
     "Started": "result",
+    "Tasks": "tasks.tasks",
     "ToolContext": "types",
     "Verdict": "verdict",
     "check": "checking",

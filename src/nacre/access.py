@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from nacre.errors import InvalidRequest
 from nacre.frozen import names_in
 from nacre.profiles import Profile
+from nacre.system import state_directory
 from nacre.types import Limits, Network, StrPath, ToolContext
 from nacre.validate import one_of, path_of
 
@@ -76,16 +77,20 @@ def _check_roots(roots: tuple[str, ...]) -> None:
     """What nacre itself keeps must be out of reach."""
     import tempfile  # loaded for the private TMPDIR anyway
 
-    temporary = os.path.realpath(tempfile.gettempdir())
+    own = {
+        "the directory for temporary files": (tempfile.gettempdir(), "TMPDIR"),
+        "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
+    }
     for root in roots:
-        if temporary == root or temporary.startswith(root.rstrip("/") + "/"):
-            what = "everything" if root == "/" else f"the directory for temporary files, {temporary}, with nacre's own"
-            raise InvalidRequest(
-                "bad_workspace",
-                f"The workspace {root!r} would hold {what}.",
-                field="working_dir",
-                hint="Start in a directory of its own, or set TMPDIR to a place outside it.",
-            )
+        for what, (path, variable) in own.items():
+            real = os.path.realpath(path)
+            if real == root or real.startswith(root.rstrip("/") + "/"):
+                raise InvalidRequest(
+                    "bad_workspace",
+                    f"The workspace {root!r} would hold {'everything' if root == '/' else f'{what}, {real}'}.",
+                    field="working_dir",
+                    hint=f"Start in a directory of its own, or set {variable} to a place outside it.",
+                )
 
 
 def _check_fits(ctx: ToolContext) -> None:

@@ -12,7 +12,8 @@ from nacre.keeper.happenings import Began, Going, NeverBegan, Stopped, Vanished
 from nacre.keeper.live import start
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
 from nacre.tasks import store
-from nacre.tasks.making import check_room, new_folder, reference
+from nacre.tasks.making import check_room, new_folder, place_for, reference
+from nacre.tasks.sweep import tidy
 from nacre.types import Plan, Request, ToolContext
 
 _UNWATCHED = "Protected paths that the kernel cannot hold are not put back after a background task."
@@ -37,6 +38,8 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
             if forget is not None:
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
+        if going:
+            tidy(place_for(plan))
         remarks = [*plan.remarks, *([_UNWATCHED] if plan.watched else [])]
         if isinstance(happening, NeverBegan | Vanished):
             store.discard(folder.path)

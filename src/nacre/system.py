@@ -55,6 +55,16 @@ def payload(data: bytes) -> int:
     return fd
 
 
+def state_directory() -> str:
+    """Where what is to be found again is kept: sessions, tasks."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    if os.path.isabs(home):
+        return os.path.join(home, "nacre")
+    from platformdirs import user_state_path  # where it is not said, it depends on the system
+
+    return str(user_state_path("nacre"))
+
+
 FREE_FLOOR = 64 * 1024 * 1024
 """Bytes of a disk that what is only kept to be read later leaves alone; of a small disk, a twentieth."""
 

@@ -11,8 +11,7 @@ import pytest
 
 from nacre import Bash, InvalidRequest, Limits, Request, Result, ToolContext
 from nacre.result import Exited, Killed, OverLimit, Refused, Running, Signalled, TimedOut
-from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Match, Port
+from nacre.tasks import Match, Port, Tasks
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import until
 

@@ -11,8 +11,7 @@ import pytest
 
 from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, ToolContext
 from nacre.result import Exited, Killed, Running, Signalled, TimedOut
-from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Match
+from nacre.tasks import Match, Tasks
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import until

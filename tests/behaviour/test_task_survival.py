@@ -13,8 +13,7 @@ import pytest
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
 from nacre.keeper.folder import LIVE
 from nacre.result import Exited, Killed, Lost, NotStarted, Running
-from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Match
+from nacre.tasks import Match, Tasks
 from tests.support.census import is_alive
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host

@@ -210,7 +210,7 @@ async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serv
     assert (await tasks.wait(keeper.id, until=Quiet(50), timeout=0)).met == (keeper.id,)
     waiting = await begun(tasks, keeper, until=Quiet(101))
     keeper.prints(b"not yet\n")
-    await until(lambda: sum(b"watch 8" == line for line in keeper.asked), "another look")
+    await until(lambda: sum(line == b"watch 8" for line in keeper.asked), "another look")
     assert not waiting.done()
     waiting.cancel()
     quiet = asyncio.ensure_future(tasks.wait(keeper.id, until=Quiet(0.05)))
@@ -263,7 +263,7 @@ async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: 
 
     async def listen() -> None:
         async for task in tasks.completions(poll_new=0.02):
-            ends.append(task)
+            ends.append(task)  # noqa: PERF401  # they are looked at while this goes on
 
     listening = asyncio.ensure_future(listen())
     await until(lambda: all(keeper.watchers for keeper in running), "those that are watched")

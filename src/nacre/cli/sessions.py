@@ -14,10 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from platformdirs import user_state_path
-
 from nacre.cli.speak import say
 from nacre.errors import InvalidRequest
+from nacre.system import state_directory
 
 _VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -77,7 +76,7 @@ def turn(name: str, access: str, *, quiet: bool = False) -> Iterator[Kept]:
             field="session",
             hint="Use up to 100 letters, digits, '_', '.' and '-', not beginning with '.' or '-'.",
         )
-    directory = user_state_path("nacre") / "sessions"
+    directory = Path(state_directory()) / "sessions"
     file = name if access == "unrestricted" else f"{name}@{access}"
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)

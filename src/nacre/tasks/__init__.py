@@ -1,1 +1,39 @@
-"""Tasks: runs that may outlive the call that started them, and the program too."""
+"""Tasks: runs that may outlive the call that started them, and the program too.
+
+Each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nacre.tasks.log import Output
+    from nacre.tasks.matching import Match
+    from nacre.tasks.task import Task
+    from nacre.tasks.tasks import Tasks
+    from nacre.tasks.wait import Exit, Port, Quiet, Waited
+
+__all__ = ["Exit", "Match", "Output", "Port", "Quiet", "Task", "Tasks", "Waited"]
+
+_HOMES = {
+    "Exit": "wait",
+    "Match": "matching",
+    "Output": "log",
+    "Port": "wait",
+    "Quiet": "wait",
+    "Task": "task",
+    "Tasks": "tasks",
+    "Waited": "wait",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nacre.tasks' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"nacre.tasks.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

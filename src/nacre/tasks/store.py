@@ -13,20 +13,18 @@ from typing import Any
 
 from nacre.errors import InvalidRequest
 from nacre.keeper.folder import LIVE, LOG, RESERVED, STDIN, TASK, VERSION
+from nacre.system import state_directory
 
 _RESERVE = 4096
 """Bytes of a status: its space is taken when there is some."""
+KEPT_FOR, KEPT_BYTES, KEPT = 7 * 24 * 3600.0, 1024**3, 1000
+"""Seconds, bytes and number of what has ended that is kept unless somebody says otherwise."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def default_directory() -> str:
     """In the user's state directory."""
-    home = os.environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(home):
-        from platformdirs import user_state_path  # where it is not said, it depends on the system
-
-        return str(user_state_path("nacre") / "tasks")
-    return os.path.join(home, "nacre", "tasks")
+    return os.path.join(state_directory(), "tasks")
 
 
 def live_names(store: str) -> list[str]:

@@ -6,6 +6,7 @@ next sweep removes it. Several may sweep at once.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
@@ -18,10 +19,13 @@ from nacre.tasks.folders import Folder, Unusable, open_store
 from nacre.tasks.kill import begun_of, remains
 from nacre.tasks.look import is_id, look, names_in
 from nacre.tasks.place import Place
+from nacre.tasks.store import KEPT, KEPT_BYTES, KEPT_FOR
 from nacre.tasks.task import Task
 from nacre.validate import size_of
 
 _DOOMED = ".removed-"
+_SWEPT = ".swept"
+_HOUR = 3600.0
 _HALF_MADE = 60.0
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -48,6 +52,22 @@ def clean(store: str, *, older_than: float, keep_bytes: int, keep: int) -> Clean
         return _Sweep(store, fd).run(older_than, keep_bytes, keep)
     finally:
         os.close(fd)
+
+
+def tidy(store: str) -> None:
+    """What `clean` does by itself, once an hour at most: nobody has to think of it."""
+    note = os.path.join(store, _SWEPT)
+    try:
+        if time.time() - os.stat(note, follow_symlinks=False).st_mtime < _HOUR:
+            return
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        os.utime(note, follow_symlinks=False)
+        clean(store, older_than=KEPT_FOR, keep_bytes=KEPT_BYTES, keep=KEPT)
 
 
 class _Sweep:

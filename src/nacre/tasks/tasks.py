@@ -24,9 +24,9 @@ from nacre.tasks.log import LIMIT, Output, output_of
 from nacre.tasks.look import look, names_in
 from nacre.tasks.names import no_such_task, resolve
 from nacre.tasks.place import Place
-from nacre.tasks.store import default_directory
+from nacre.tasks.store import KEPT, KEPT_BYTES, KEPT_FOR, default_directory
 from nacre.tasks.task import Task
-from nacre.types import GIB, StrPath
+from nacre.types import StrPath
 from nacre.validate import absolute, encoded, size_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from nacre.tasks.wait import Until, Waited
 
 T = TypeVar("T")
-_DAYS = 24 * 3600.0
 
 
 class Tasks:
@@ -144,7 +143,7 @@ class Tasks:
             async for task in ended:
                 yield task
 
-    def clean(self, *, older_than: float = 7 * _DAYS, keep_bytes: int = GIB, keep: int = 1000) -> Cleaned:
+    def clean(self, *, older_than: float = KEPT_FOR, keep_bytes: int = KEPT_BYTES, keep: int = KEPT) -> Cleaned:
         """Remove what has ended: older than so many seconds, and the oldest while there are more than that."""
         from nacre.tasks.sweep import clean
 
