@@ -168,12 +168,15 @@ class _Watcher:
 
     async def _match(self, until: Match) -> bool:
         lines = Lines(until.compiled())
-        async with aclosing(follow(self.place, until.since, _BLOCK)) as outputs:
+
+        def caught_up() -> None:
+            self.looked = True
+
+        async with aclosing(follow(self.place, until.since, _BLOCK, caught_up)) as outputs:
             async for output in outputs:
                 self.line = lines.feed(output.data, after_gap=output.dropped > 0)
                 if self.line is not None:
                     return True
-                self.looked = self.looked or not output.more
                 await asyncio.sleep(0)  # there may be a lot to read, and others wait too
         return False
 
