@@ -25,7 +25,7 @@ from nacre.tasks.task import Task
 LIMIT = 1024 * 1024
 _BLOCK = 64 * 1024
 _CHARACTER = 4
-_PATIENCE = 2.0
+_PATIENCE = 1.0
 """Seconds for a keeper to answer; one that takes longer has been stopped, or its machine has."""
 _LOOKS = 10
 """How often a log that changes at every look is looked at."""

@@ -32,7 +32,7 @@ from nacre.tasks.place import Place
 from nacre.tasks.store import default_directory
 from nacre.tasks.sweep import DAYS, GIB, Cleaned, clean
 from nacre.tasks.task import Task
-from nacre.tasks.wait import Exit, Until, Waited, check, wait
+from nacre.tasks.wait import Exit, Until, Waited, check, is_seconds, wait
 from nacre.types import StrPath
 from nacre.validate import absolute, encoded, size_of
 
@@ -128,7 +128,9 @@ class Tasks:
         await writing.close_stdin(self._find(id)[0])
 
     async def completions(self, *, poll_new: float = 1.0) -> AsyncGenerator[Task, None]:
-        """Each task that runs now or begins later, as it ends. Without end."""
+        """Each task that runs now or begins later, as it ends. Without end; new ones are looked for so often."""
+        if not is_seconds(poll_new) or not poll_new:
+            raise InvalidRequest("bad_poll", f"`poll_new` is {poll_new!r}.", field="poll_new", hint="Give seconds.")
         async with aclosing(completions(self.directory, poll_new)) as ended:
             async for task in ended:
                 yield task

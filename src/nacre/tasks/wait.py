@@ -69,7 +69,7 @@ class Waited:
 
 def check(until: Until, timeout: float | None) -> None:
     """InvalidRequest: that cannot be waited for."""
-    if timeout is not None and not _is_seconds(timeout):
+    if timeout is not None and not is_seconds(timeout):
         raise InvalidRequest(
             "bad_timeout", f"`timeout` is {timeout!r}.", field="timeout", hint="Give seconds, or None for no end."
         )
@@ -83,7 +83,7 @@ def check(until: Until, timeout: float | None) -> None:
             if type(number) is int and 0 < number < 65536 and isinstance(host, str) and host:
                 return
         case Quiet(seconds):
-            if _is_seconds(seconds):
+            if is_seconds(seconds):
                 return
     raise InvalidRequest(
         "bad_until",
@@ -93,7 +93,7 @@ def check(until: Until, timeout: float | None) -> None:
     )
 
 
-def _is_seconds(value: object) -> bool:
+def is_seconds(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
