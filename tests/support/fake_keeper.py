@@ -143,7 +143,8 @@ class FakeKeeper:
             os.close(fd)
         self._listener.listen(64)
         self._listener.setblocking(False)
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        selector = selectors.DefaultSelector()  # here, and not in the thread: its descriptor is there when this returns
+        self._thread = threading.Thread(target=self._serve, args=[selector], daemon=True)
         self._thread.start()
         put(self.directory, PROCESS, begun(**changes))
 
@@ -236,9 +237,9 @@ class FakeKeeper:
 
     # the thread
 
-    def _serve(self) -> None:
+    def _serve(self, selector: selectors.BaseSelector) -> None:
         assert self._listener is not None
-        with selectors.DefaultSelector() as selector:
+        with selector:
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._wake_out, selectors.EVENT_READ)
             while not self._stopping:
@@ -313,6 +314,6 @@ class FakeKeeper:
             caller.sendall(answer)
 
     def _hang_up(self, caller: socket.socket) -> None:
+        caller.close()
         self._buffers.pop(caller, None)
         self._watching.pop(caller, None)
-        caller.close()

@@ -234,7 +234,7 @@ def test_segments_that_go_while_they_are_read_are_counted_as_dropped(tasks: Task
 
     remover = threading.Thread(target=drop)
     remover.start()
-    data, gone = read_all(tasks, keeper.id, 50)
+    data, gone = read_all(tasks, keeper.id, 49)  # whole lines
     remover.join()
     assert len(data) + gone == 300 * 7
     assert data.endswith(b"000299\n")
@@ -255,9 +255,9 @@ def test_whatever_is_kept_can_be_read_exactly_once(
     tasks = Tasks(tmp_path_factory.mktemp("tasks"))
     letters = "aä€😀\n" * 100
     with FakeKeeper(tasks.directory, cap=CAP) as keeper:
-        for step, count in steps:
+        for number, (step, count) in enumerate(steps):
             text = letters[keeper.seen % 7 :][:count].encode()
-            if step == "print" and keeper.seen == sum(len(data) for _, data in keeper.kept):
+            if step == "print" and set(steps[:number]) <= {("print", n) for n in range(10)}:
                 keeper.prints(text)
             elif step == "lose":
                 keeper.loses(count)

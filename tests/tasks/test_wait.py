@@ -84,9 +84,12 @@ async def test_a_wait_for_all_ends_with_the_last(tasks: Tasks, serve: Serve) -> 
 
 @pytest.mark.parametrize("timeout", [0, 0.05])
 @pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
-async def test_a_wait_ends_when_its_time_is_up(tasks: Tasks, serve: Serve, timeout: float, condition: Until) -> None:
+@pytest.mark.parametrize("text", [b"", b"text\n", b"\xe2"])
+async def test_a_wait_ends_when_its_time_is_up(
+    tasks: Tasks, serve: Serve, timeout: float, condition: Until, text: bytes
+) -> None:
     keeper = serve()
-    keeper.prints(b"text\n")
+    keeper.prints(text)
     waited = await asyncio.wait_for(tasks.wait(keeper.id, timeout=timeout, until=condition), PATIENCE)
     assert told(waited) == ((), (), True, {})
     assert waited.tasks[0].alive
@@ -210,7 +213,7 @@ async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serv
     assert (await tasks.wait(keeper.id, until=Quiet(50), timeout=0)).met == (keeper.id,)
     waiting = await begun(tasks, keeper, until=Quiet(101))
     keeper.prints(b"not yet\n")
-    await until(lambda: sum(line == b"watch 8" for line in keeper.asked), "another look")
+    await until(lambda: b"watch 8" in keeper.asked, "another look")
     assert not waiting.done()
     waiting.cancel()
     quiet = asyncio.ensure_future(tasks.wait(keeper.id, until=Quiet(0.05)))
@@ -263,7 +266,7 @@ async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: 
 
     async def listen() -> None:
         async for task in tasks.completions(poll_new=0.02):
-            ends.append(task)  # noqa: PERF401  # they are looked at while this goes on
+            ends.append(task)  # noqa: PERF401  # at once, so that it can be seen from outside
 
     listening = asyncio.ensure_future(listen())
     await until(lambda: all(keeper.watchers for keeper in running), "those that are watched")

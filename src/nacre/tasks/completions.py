@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncGenerator
 
@@ -33,14 +34,18 @@ async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]
             elif not first and task.state != "broken":
                 ended.put_nowait(task)
 
-    notice(first=True)
+    loop = asyncio.get_running_loop()
     try:
+        notice(first=True)
+        next_look = loop.time() + poll_new
         while True:
             try:
-                async with asyncio.timeout(poll_new):
+                async with asyncio.timeout_at(next_look):
                     task = await ended.get()
             except TimeoutError:
-                notice(first=False)
+                with contextlib.suppress(OSError):  # no descriptor left to look with: perhaps there is one next time
+                    notice(first=False)
+                next_look = loop.time() + poll_new
             else:
                 yield task
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from nacre.frozen import replace
 from nacre.tasks.folders import Unusable
@@ -13,8 +13,16 @@ from nacre.tasks.place import Place
 _PAUSE = 0.05
 
 
-async def follow(place: Place, since: int, limit: int = LIMIT) -> AsyncGenerator[Output, None]:
-    """The last one is of a task that does not run any more, and may be empty."""
+def _pass() -> None: ...
+
+
+async def follow(
+    place: Place, since: int, limit: int = LIMIT, caught_up: Callable[[], None] = _pass
+) -> AsyncGenerator[Output, None]:
+    """The last one is of a task that does not run any more, and may be empty.
+
+    `caught_up` is called when everything has been given, and it waits for more.
+    """
     output: Output | None = None
     refused = False
     while True:
@@ -36,6 +44,7 @@ async def follow(place: Place, since: int, limit: int = LIMIT) -> AsyncGenerator
             continue
         if not alive:
             return
+        caught_up()
         if refused:  # it lives, and will not say more
             await asyncio.sleep(_PAUSE)
         line = place.reach()

@@ -76,6 +76,7 @@ async def kill(place: Place, number: int, grace: float) -> Task:
                     with line:
                         if await line.kill(number, grace):
                             await place.over()
+                            break
                 await asyncio.sleep(pause)
                 pause = min(_LAST_PAUSE, pause * 2)
     task = place.look()

@@ -24,9 +24,9 @@ from nacre.tasks.task import Task
 LIMIT = 1024 * 1024
 _BLOCK = 64 * 1024
 _CHARACTER = 4
-_PATIENCE = 2.0
+_PATIENCE = 1.0
 """Seconds for a keeper to answer; one that takes longer has been stopped, or its machine has."""
-_LOOKS = 50
+_LOOKS = 10
 """How often a log that changes at every look is looked at."""
 
 
@@ -110,7 +110,7 @@ def _look(folder: Folder, since: int, lines: int | None, limit: int) -> Generato
                 if now is None and left > 1:
                     continue
                 seen = max(end, now or 0)
-                if seen > end and cut.stuck:
+                if seen > end and cut.stuck and left > 1:
                     continue  # printed since, or never kept: the next look tells
             if cut.changed and left > 1:
                 continue

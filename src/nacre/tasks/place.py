@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from nacre.frozen import replace
 from nacre.tasks.control import NEVER, Line, connect, too_many
@@ -45,7 +45,7 @@ class Place:
         self._known = found
         return found
 
-    @contextmanager
+    @contextlib.contextmanager
     def opened(self) -> Iterator[Folder]:
         """FileNotFoundError: it is not there."""
         store = open_store(self.store)
@@ -74,13 +74,14 @@ class Place:
         import asyncio  # only whoever waits has loaded it
 
         pause = _FIRST_PAUSE
-        while (task := self.look()).alive:
-            line = self.reach()
-            if line is not None:
-                with line:
-                    await line.watch(NEVER)
+        while True:
+            with contextlib.suppress(OSError):  # no descriptor left to look with: perhaps there is one later
                 if not (task := self.look()).alive:
-                    break
+                    return task
+                if (line := self.reach()) is not None:
+                    with line:
+                        await line.watch(NEVER)
+                    if not (task := self.look()).alive:
+                        return task
             await asyncio.sleep(pause)
             pause = min(_LAST_PAUSE, pause * 2)
-        return task

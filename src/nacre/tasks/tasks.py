@@ -136,9 +136,12 @@ class Tasks:
         await writing.close_stdin(self._find(id)[0])
 
     async def completions(self, *, poll_new: float = 1.0) -> AsyncGenerator[Task, None]:
-        """Each task that runs now or begins later, as it ends. Without end."""
+        """Each task that runs now or begins later, as it ends. Without end; new ones are looked for so often."""
         from nacre.tasks.completions import completions
+        from nacre.tasks.wait import is_seconds
 
+        if not is_seconds(poll_new) or not poll_new:
+            raise InvalidRequest("bad_poll", f"`poll_new` is {poll_new!r}.", field="poll_new", hint="Give seconds.")
         async with aclosing(completions(self.directory, poll_new)) as ended:
             async for task in ended:
                 yield task

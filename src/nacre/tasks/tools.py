@@ -6,6 +6,7 @@ longer than `LONGEST` characters.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -107,7 +108,7 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks) -> str:
             case "KillShell":
                 text = await _kill_shell(given, tasks)
             case "TaskList":
-                text = _task_list(given, tasks)
+                text = await asyncio.to_thread(_task_list, given, tasks)
             case _:
                 raise _Bad("no_such_tool", f"There is no tool {name!r:.60}.", "Use TaskOutput, KillShell or TaskList.")
     except _Bad as error:
@@ -129,10 +130,11 @@ async def _task_output(given: _Arguments, tasks: Tasks) -> str:
     timeout = given.number("timeout", _TIMEOUT)
     since, lines = given.whole("since"), given.whole("lines")
     given.check_rest()
-    tasks.output(id, since=since or 0, lines=lines, limit=0)  # what is wrong is said before the wait
+    # what is wrong is said before the wait; in a thread, because a keeper that was stopped takes a second not to answer
+    await asyncio.to_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
-    text, last = _excerpt(tasks, id, since or 0, lines)
+    text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines)
     parts = [_status(last.task)]
     if text:
         parts += [text, f"[cursor {last.cursor}: pass since={last.cursor} for what comes after this]"]

@@ -69,7 +69,7 @@ class Waited:
 
 def check(until: Until, timeout: float | None) -> None:
     """InvalidRequest: that cannot be waited for."""
-    if timeout is not None and not _is_seconds(timeout):
+    if timeout is not None and not is_seconds(timeout):
         raise InvalidRequest(
             "bad_timeout", f"`timeout` is {timeout!r}.", field="timeout", hint="Give seconds, or None for no end."
         )
@@ -83,7 +83,7 @@ def check(until: Until, timeout: float | None) -> None:
             if type(number) is int and 0 < number < 65536 and isinstance(host, str) and host:
                 return
         case Quiet(seconds):
-            if _is_seconds(seconds):
+            if is_seconds(seconds):
                 return
     raise InvalidRequest(
         "bad_until",
@@ -93,7 +93,7 @@ def check(until: Until, timeout: float | None) -> None:
     )
 
 
-def _is_seconds(value: object) -> bool:
+def is_seconds(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
@@ -168,12 +168,15 @@ class _Watcher:
 
     async def _match(self, until: Match) -> bool:
         lines = Lines(until.compiled())
-        async with aclosing(follow(self.place, until.since, _BLOCK)) as outputs:
+
+        def caught_up() -> None:
+            self.looked = True
+
+        async with aclosing(follow(self.place, until.since, _BLOCK, caught_up)) as outputs:
             async for output in outputs:
                 self.line = lines.feed(output.data, after_gap=output.dropped > 0)
                 if self.line is not None:
                     return True
-                self.looked = self.looked or not output.more
                 await asyncio.sleep(0)  # there may be a lot to read, and others wait too
         return False
 

@@ -1,0 +1,128 @@
+"""Nothing is left behind: no descriptor, no task of the event loop, however often a wait is begun and dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from nacre.keeper.folder import CONTROL, PROCESS
+from nacre.result import Exited
+from nacre.tasks.matching import Match
+from nacre.tasks.tasks import Tasks
+from nacre.tasks.wait import Exit, Port, Quiet, Until
+from tests.support.fake_keeper import begun, ended_task, put
+from tests.support.waiting import PATIENCE, until, until_steady, wait_until
+from tests.tasks.conftest import Serve
+
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors")
+
+
+def held() -> int:
+    """Fewer than before is nothing to worry about: what an earlier test dropped may be collected now."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
+async def test_a_thousand_waits_that_are_given_up_hold_nothing(tasks: Tasks, serve: Serve, condition: Until) -> None:
+    keeper = serve()
+    keeper.prints(b"text\n")
+    await tasks.wait(keeper.id, timeout=0, until=condition)
+    await until_steady(held)
+    before, others = held(), len(asyncio.all_tasks())
+    for n in range(250):
+        waits = [asyncio.ensure_future(tasks.wait(keeper.id, until=condition)) for _ in range(4)]
+        for _ in range(n % 12):
+            await asyncio.sleep(0)  # wherever it may be by now
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        assert all(wait.cancelled() for wait in waits)
+    await until(lambda: held() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
+    assert tasks.get(keeper.id).alive
+
+
+async def test_a_follow_that_is_given_up_holds_nothing(tasks: Tasks, serve: Serve) -> None:
+    keeper = serve()
+    keeper.prints(b"text\n")
+    before, others = held(), len(asyncio.all_tasks())
+    for n in range(100):
+        following = tasks.follow(keeper.id)
+        assert (await anext(following)).data == b"text\n"
+        more = asyncio.ensure_future(anext(following))
+        for _ in range(n % 12):
+            await asyncio.sleep(0)
+        more.cancel()
+        await asyncio.gather(more, return_exceptions=True)
+        await following.aclose()
+    await until(lambda: held() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
+
+
+def test_looking_a_thousand_times_holds_nothing(tasks: Tasks, serve: Serve, store: Path) -> None:
+    keeper = serve()
+    ids = [keeper.id, ended_task(store, Exited(0), b"text"), ended_task(store, Exited(0))]
+    put(store / ids[2], "status.json", b"[]")
+    (store / "bash-00000001").symlink_to("/tmp")
+    os.mkfifo(store / "bash-00000002")
+    before = held()
+    for _ in range(200):
+        assert len(tasks.list()) == 5
+        for id in ids[:2]:
+            tasks.output(id, lines=2)
+    wait_until(lambda: held() <= before, "everything let go of")
+
+
+async def test_more_tasks_are_waited_for_than_connections_are_held(
+    tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.tasks.control._MOST", 2)
+    keepers = [serve() for _ in range(5)]
+    waiting = asyncio.ensure_future(tasks.wait([keeper.id for keeper in keepers]))
+    await until(lambda: sum(keeper.watchers for keeper in keepers) == 2, "two that are watched")
+    for keeper in keepers:
+        keeper.ends(Exited(0))
+    assert len((await asyncio.wait_for(waiting, PATIENCE)).met) == 5
+
+
+# keepers that do not keep to what was agreed
+
+
+@pytest.mark.parametrize(
+    "answer", [b"what\n", b"", b"at\n", b"at -5\n", b"at " + b"9" * 100 + b"\n", b"x" * 5000, b"\xff\n", b"end\n"]
+)
+async def test_a_keeper_that_says_something_else_is_asked_again_but_not_in_a_rush(
+    tasks: Tasks, serve: Serve, answer: bytes
+) -> None:
+    keeper = serve(begin=False)
+    put(keeper.directory, PROCESS, begun())
+    Path(keeper.directory, "output.log").write_bytes(b"text\n")
+    calls = 0
+
+    async def serve_odd(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        with contextlib.suppress(OSError):
+            if await reader.readline():
+                calls += 1
+                writer.write(answer)
+                await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+
+    listener = socket.socket(socket.AF_UNIX)
+    fd = os.open(keeper.directory, os.O_RDONLY)
+    listener.bind(f"/proc/self/fd/{fd}/{CONTROL}")
+    os.close(fd)
+    server = await asyncio.start_unix_server(serve_odd, sock=listener)
+    try:
+        for condition in (Exit(), Quiet(1000)):
+            assert (await tasks.wait(keeper.id, until=condition, timeout=0.3)).timed_out
+            assert calls < 40
+            calls = 0
+        assert (await asyncio.to_thread(tasks.output, keeper.id)).data == b"text\n"
+    finally:
+        server.close()
+        await server.wait_closed()
