@@ -228,7 +228,6 @@ async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serv
         {"timeout": -1},
         {"timeout": "5"},
         {"timeout": float("nan")},
-        {"until": None},
         {"until": Match("(")},
         {"until": Match(5)},  # type: ignore[arg-type]
         {"until": Port(0)},
