@@ -185,6 +185,8 @@ def test_what_a_command_leaves_running_can_be_let_go(nacre: Nacre, tasks: Tasks,
         (["clean", "--older-than", "old"], "--older-than 'old' cannot be understood. Write 7d, 12h, 90m or seconds."),
         (["clean", "--keep-size", "much"], "--keep-size 'much' cannot be understood."),
         (["clean", "--keep", "-1"], "`keep` is -1."),
+        (["tasks", "--dir", "/dev/null"], "/dev/null cannot be read: Not a directory."),
+        (["kill", "0000", "--dir", "/dev/null"], "/dev/null cannot be read: Not a directory."),
         (["taks"], "There is no command 'taks'. Did you mean: nacre tasks"),
     ],
 )

@@ -10,9 +10,9 @@ import os
 from nacre.cli.escape import Screen
 from nacre.cli.speak import CannotWrite, put, put_json, say, write_all
 from nacre.cli.standing import sentence_on
+from nacre.cli.store import tasks_of
 from nacre.cli.words import sort_out, whole
 from nacre.tasks.log import LIMIT
-from nacre.tasks.tasks import Tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from nacre.tasks.log import Output
     from nacre.tasks.task import Task
+    from nacre.tasks.tasks import Tasks
 
 _HELP = """\
 usage: nacre output [options] ID     what a task has printed so far, stdout and stderr as they came
@@ -56,7 +57,7 @@ def output(words: list[str]) -> int:
     if "--help" in asked:
         put(_HELP)
         return 0
-    tasks, id = Tasks(asked.last("--dir")), asked.operands[0]
+    tasks, id = tasks_of(asked), asked.operands[0]
     since, lines = whole(asked, "--since") or 0, whole(asked, "--tail")
     to = JsonLines() if "--json" in asked else Bytes()
     if "-f" in asked or "--follow" in asked:
