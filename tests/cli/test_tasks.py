@@ -136,6 +136,7 @@ class TestYielding:
         assert (result["stdout"], result["outcome"]["promoted"]) == ("first\n", True)
         assert tasks.get(result["task"]["id"]).alive
 
+    @pytest.mark.linux
     def test_what_is_left_running_before_that_ends_with_nacre_and_that_is_said(
         self, nacre: Nacre, tasks: Tasks, life: Lifeline
     ) -> None:

@@ -102,7 +102,7 @@ class TestKill:
         assert (done.code, done.out) == (0, b"")
         lines = done.err.decode().splitlines()
         assert [line.split(":")[1].strip() for line in lines] == [first, second]
-        assert all("killed by process" in line for line in lines)
+        assert all(": killed by " in line for line in lines)
 
     def test_the_signal_can_be_chosen_and_the_outcome_is_json(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"trap 'echo tidy; exit' INT; echo begun; {gate.wait}")
