@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from nacre.tasks.tasks import Tasks
 from tests.cli.door import Nacre
 
 
@@ -14,3 +16,13 @@ def nacre(tmp_path: Path) -> Nacre:
     home = tmp_path / "home"
     home.mkdir()
     return Nacre(home)
+
+
+@pytest.fixture
+def tasks(nacre: Nacre) -> Iterator[Tasks]:
+    """The tasks of that home. Those that still run afterwards are ended."""
+    found = Tasks(nacre.state / "nacre" / "tasks")
+    yield found
+    for task in found.list():
+        if task.alive:
+            found.kill_sync(task.id, signal="KILL", grace=0)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
 import select
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,3 +106,45 @@ def read_line(fd: int) -> bytes:
         assert data, f"the end after {line!r}"
         line += data
     return line
+
+
+ID = re.compile(rb"(bash-[0-9a-f]{8})\n")
+
+
+def background(nacre: Nacre, *words: str | bytes) -> str:
+    """The id of a task that has just been started, and does not end at once."""
+    done = nacre("run", "--background", *words)
+    found = ID.fullmatch(done.out)
+    assert found is not None, done
+    assert done.code == 0, done
+    return found[1].decode()
+
+
+@contextmanager
+def on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) -> Iterator[tuple[Program, int]]:
+    """While it runs, with a terminal for its stdout; and our end of that."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    try:
+        with nacre.started(*words, stdout=theirs, env={"TERM": "xterm"}) as program:
+            os.close(theirs)
+            yield program, ours
+    finally:
+        os.close(ours)
+
+
+def shown(fd: int, until: bytes = b"") -> bytes:
+    """What a terminal is sent, up to some bytes, or to the end."""
+    seen = b""
+    while not until or until not in seen:
+        ready, _, _ = select.select([fd], [], [], PATIENCE)
+        assert ready, f"only {seen!r} in {PATIENCE:g} s"
+        try:
+            data = os.read(fd, 65536)
+        except OSError:  # the other end is closed
+            data = b""
+        if not data:
+            assert not until, f"the end after {seen!r}"
+            break
+        seen += data
+    return seen

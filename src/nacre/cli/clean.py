@@ -5,9 +5,9 @@ from __future__ import annotations
 from nacre.cli.amounts import short_size, size, span
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
+from nacre.cli.store import tasks_of
 from nacre.cli.usage import UsageError
 from nacre.cli.words import sort_out, whole
-from nacre.tasks.tasks import Tasks
 
 _HELP = """\
 usage: nacre clean [options]     remove tasks that have ended, with their output
@@ -42,7 +42,7 @@ def clean(words: list[str]) -> int:
     if (count := whole(asked, "--keep")) is not None:
         limits["keep"] = count
     with without_ssl():
-        done = Tasks(asked.last("--dir")).clean(**limits)  # type: ignore[arg-type]  # sizes are whole numbers
+        done = tasks_of(asked).clean(**limits)  # type: ignore[arg-type]  # sizes are whole numbers
     if "--json" in asked:
         put_json({"removed": list(done.removed), "bytes": done.bytes, "problems": list(done.problems)})
     else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
 from nacre.cli.standing import sentence_on, survivors
+from nacre.cli.store import tasks_of
 from nacre.cli.wait import seconds
 from nacre.cli.words import sort_out
 from nacre.tasks.task import Task
-from nacre.tasks.tasks import Tasks
 
 _HELP = """\
 usage: nacre kill [options] ID…     end tasks, with everything that they have started
@@ -32,7 +32,7 @@ def kill(words: list[str]) -> int:
     if "--help" in asked:
         put(_HELP)
         return 0
-    tasks = Tasks(asked.last("--dir"))
+    tasks = tasks_of(asked)
     signal, grace = asked.last("--signal") or "TERM", seconds(asked, "--grace")
     with without_ssl():
         import asyncio

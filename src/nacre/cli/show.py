@@ -10,15 +10,17 @@ import os
 from nacre.cli.escape import Screen
 from nacre.cli.speak import CannotWrite, put, put_json, say, write_all
 from nacre.cli.standing import sentence_on
+from nacre.cli.store import tasks_of
 from nacre.cli.words import sort_out, whole
 from nacre.tasks.log import LIMIT
-from nacre.tasks.tasks import Tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from nacre.tasks.log import Output
+    from nacre.tasks.task import Task
+    from nacre.tasks.tasks import Tasks
 
 _HELP = """\
 usage: nacre output [options] ID     what a task has printed so far, stdout and stderr as they came
@@ -55,7 +57,7 @@ def output(words: list[str]) -> int:
     if "--help" in asked:
         put(_HELP)
         return 0
-    tasks, id = Tasks(asked.last("--dir")), asked.operands[0]
+    tasks, id = tasks_of(asked), asked.operands[0]
     since, lines = whole(asked, "--since") or 0, whole(asked, "--tail")
     to = JsonLines() if "--json" in asked else Bytes()
     if "-f" in asked or "--follow" in asked:
@@ -107,14 +109,16 @@ class Bytes:
 
     def __init__(self) -> None:
         self._screen = Screen() if os.isatty(1) else None
-        self._last: Output | None = None
+        self._task: Task | None = None
+        self._cursor = 0
         self._line_open = False
 
     def write(self, read: Output) -> None:
         if read.dropped:
             self._say(f"{read.dropped:,} bytes before byte {read.start:,} were not kept")
+        self._task, self._cursor = read.task, read.start  # whoever interrupts us reads some twice rather than never
         self._put(read.data if self._screen is None else self._screen.show(read.data))
-        self._last = read
+        self._cursor = read.cursor
         if read.data:
             self._line_open = not read.data.endswith(b"\n")
 
@@ -125,8 +129,8 @@ class Bytes:
             self._line_open = False
         if self._screen is not None:
             self._put(self._screen.end())
-        if self._last is not None:
-            self._say(f"{sentence_on(self._last.task)}; to read on: --since {self._last.cursor}")
+        if self._task is not None:
+            self._say(f"{sentence_on(self._task)}; to read on: --since {self._cursor}")
 
     def _put(self, data: bytes | str) -> None:
         try:

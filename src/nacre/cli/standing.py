@@ -62,7 +62,8 @@ def sentence_on(task: Task) -> str:
     if task.state == "broken":
         return f"{task.id} is broken: {task.problem}"
     memory = " (out of memory)" if task.out_of_memory else ""
-    return f"{task.id}: {task.summary}{memory} after {short_span(task.duration)}"
+    problem = f" ({task.problem})" if task.problem else ""
+    return f"{task.id}: {task.summary}{memory} after {short_span(task.duration)}{problem}"
 
 
 def survivors(task: Task) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from nacre.cli.speak import put, put_json, say
+from nacre.cli.store import tasks_of
 from nacre.cli.table import table
 from nacre.cli.words import sort_out
-from nacre.tasks.tasks import Tasks
 
 _HELP = """\
 usage: nacre tasks [options]     background tasks that run, whoever started them
@@ -41,7 +41,7 @@ def tasks(words: list[str]) -> int:
     if "--help" in asked:
         put(_HELP)
         return 0
-    known = Tasks(asked.last("--dir"))
+    known = tasks_of(asked)
     if "--watch" in asked:
         from nacre.cli.watch import watch
 

@@ -8,11 +8,11 @@ from nacre.cli.amounts import short_span, span
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
 from nacre.cli.standing import sentence_on
+from nacre.cli.store import tasks_of
 from nacre.cli.usage import UsageError
 from nacre.cli.words import sort_out
 from nacre.conclude import exit_status
 from nacre.result import Exited
-from nacre.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
     from nacre.cli.words import Words
@@ -56,7 +56,7 @@ def wait(words: list[str]) -> int:
     timeout = seconds(asked, "--timeout")
     with without_ssl():
         until = _until(asked.last("--until") or "exit")
-    tasks, any = Tasks(asked.last("--dir")), "--any" in asked
+    tasks, any = tasks_of(asked), "--any" in asked
     waited = tasks.wait_sync(asked.operands, any=any, timeout=timeout, until=until)
     if "--json" in asked:
         put_json(_data(waited))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from nacre.cli.input import read_input
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put
+from nacre.cli.store import tasks_of
 from nacre.cli.usage import UsageError
 from nacre.cli.words import sort_out
-from nacre.tasks.tasks import Tasks
 
 _HELP = """\
 usage: nacre write [options] ID TEXT     to the standard input of a task
@@ -36,7 +36,7 @@ def write(words: list[str]) -> int:
     id, *texts = asked.operands
     if not texts and "--close" not in asked:
         raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
-    tasks = Tasks(asked.last("--dir"))
+    tasks = tasks_of(asked)
     id = tasks.get(id).id  # before somebody types for nothing
     data = read_input() if texts == ["-"] else texts[0] if texts else None
     with without_ssl():

@@ -1,0 +1,208 @@
+"""`nacre run --background` and its relatives: what goes on when nacre has returned."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from nacre.result import Exited, Killed, Signalled, TimedOut
+from nacre.tasks.tasks import Tasks
+from tests.cli.door import ID, Done, Nacre, background, finish, read
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import wait_until
+
+
+@pytest.mark.req("M-05")
+def test_the_id_is_all_of_stdout_and_both_streams_reach_the_file(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    done = nacre("run", "--background", f"echo out; {gate.wait}; echo err >&2; exit 7")
+    found = ID.fullmatch(done.out)
+    assert found is not None
+    task = tasks.get(found[1].decode())
+    assert task.alive
+    said = f"nacre: {task.id} runs (process {task.pid}); its output is in {task.output_file}\n"
+    assert (done.code, done.err.decode()) == (0, said)
+    gate.open()
+    assert tasks.wait_sync(task.id).tasks[0].outcome == Exited(7)
+    assert Path(task.output_file).read_bytes().startswith(b"out\nerr\n")
+
+
+@pytest.mark.req("P-003")
+def test_pid_group_and_file_are_known_at_once_and_a_kill_by_hand_is_told(
+    nacre: Nacre, tasks: Tasks, life: Lifeline
+) -> None:
+    done = nacre("run", "--background", "--json", f"{life.hold} echo begun; sleep 60 & sleep 60")
+    assert (done.code, done.err) == (0, b"")
+    result = json.loads(done.out)
+    task = result["task"]
+    assert result["outcome"] == {"kind": "running", "task": task["id"], "promoted": False}
+    assert Path(task["output_file"]).exists()
+    assert os.getpgid(task["pid"]) == task["pgid"]
+    life.wait_held()
+    assert nacre("wait", task["id"], "--until", "text:begun").code == 0
+    os.killpg(task["pgid"], signal.SIGKILL)
+    assert nacre("wait", task["id"]).code == 137
+    assert life.over
+    assert tasks.get(task["id"]).outcome == Signalled(signal.SIGKILL)
+    lines = Path(task["output_file"]).read_text().splitlines()
+    assert lines[0] == "begun"
+    assert re.fullmatch(r"\[nacre: ended by SIGKILL after \S+ s\]", lines[1])
+
+
+def test_what_fails_at_once_is_said_at_once(nacre: Nacre, tasks: Tasks) -> None:
+    def attempt() -> Done | None:
+        """On a busy machine even this may take so long that it is said to run."""
+        done = nacre("run", "--background", "echo too soon; exit 3")
+        return None if ID.fullmatch(done.out) else done
+
+    done = wait_until(attempt, "a command that ends at once")
+    assert done is not None
+    assert (done.code, done.out) == (3, b"too soon\n")
+    task = tasks.list()[-1]
+    assert done.err.decode() == (f"nacre: {task.id} has ended at once: exit 3; its output is in {task.output_file}\n")
+
+
+def test_what_is_refused_is_no_task(nacre: Nacre, tasks: Tasks) -> None:
+    done = nacre("run", "--background", "git push -f")
+    assert (done.code, done.out) == (126, b"")
+    assert tasks.list() == []
+
+
+def test_the_timeout_is_the_tasks_own(nacre: Nacre, tasks: Tasks) -> None:
+    id = background(nacre, "--timeout", "0.3", "sleep 60")
+    assert nacre("wait", id).code == 124
+    assert tasks.get(id).outcome == TimedOut(0.3)
+
+
+def test_a_task_outlives_the_process_group_of_whoever_started_it(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    words = ("run", "--background", f"{gate.wait}; echo done")
+    with nacre.started(*words, through=("sh", "-c", '"$@"; read -r _', "sh")) as starter:
+        wait_until(lambda: [task for task in tasks.list() if task.pid], "a task")
+        assert starter.stdout is not None
+        id = os.read(starter.stdout.fileno(), 100).decode().strip()
+        os.killpg(starter.pid, signal.SIGKILL)
+    gate.open()
+    assert nacre("wait", id).code == 0
+    assert nacre("output", id).out == b"done\n"
+
+
+def test_its_standard_input_can_be_written_to_and_closed(nacre: Nacre, tasks: Tasks) -> None:
+    id = background(nacre, "--open-stdin", "cat; echo end")
+    assert nacre("write", id, "one\n") == Done()
+    assert nacre("write", id, "-", stdin=b"t\xffo\0\n") == Done()
+    assert nacre("write", id, "--", "-three\n") == Done()
+    assert nacre("write", id, "--close") == Done()
+    assert nacre("wait", id).code == 0
+    assert nacre("output", id).out == b"one\nt\xffo\0\n-three\nend\n"
+    late = nacre("write", id, "late")
+    assert late.code == 125
+    assert late.err.decode().startswith(f"nacre: {id} does not run any more: exit 0. ")
+
+
+def test_one_without_an_open_input_says_so(nacre: Nacre, tasks: Tasks) -> None:
+    done = nacre("write", background(nacre, "sleep 60"), "text")
+    assert done.code == 125
+    assert b"cannot be written to" in done.err
+
+
+class TestYielding:
+    """`--yield-after`."""
+
+    def test_what_is_not_done_goes_on_as_a_task_and_the_call_ends_with_75(
+        self, nacre: Nacre, tasks: Tasks, gate: Gate
+    ) -> None:
+        with nacre.started("run", "--yield-after", "0.5", f"echo first; {gate.wait}; echo second; exit 7") as program:
+            read(program, b"first\n")
+            done = finish(program)
+        (task,) = tasks.list(all=False)
+        assert (done.code, done.out) == (75, b"")
+        assert done.err.decode() == (f"nacre: It goes on as task {task.id}; what it prints is in {task.output_file}.\n")
+        gate.open()
+        assert nacre("wait", task.id).code == 7
+        assert nacre("output", task.id).out == b"first\nsecond\n"
+
+    def test_what_is_done_in_time_is_no_task(self, nacre: Nacre, tasks: Tasks) -> None:
+        assert nacre("run", "--yield-after", "60", "echo quick; exit 3") == Done(3, b"quick\n")
+        assert tasks.list() == []
+
+    def test_json_has_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
+        done = nacre("run", "--json", "--yield-after", "0.3", "echo first; sleep 60")
+        result = json.loads(done.out)
+        assert (done.code, done.err) == (75, b"")
+        assert (result["stdout"], result["outcome"]["promoted"]) == ("first\n", True)
+        assert tasks.get(result["task"]["id"]).alive
+
+    @pytest.mark.linux
+    def test_what_is_left_running_before_that_ends_with_nacre_and_that_is_said(
+        self, nacre: Nacre, tasks: Tasks, life: Lifeline
+    ) -> None:
+        done = nacre("run", "--yield-after", "60", f"{life.hold} sleep 60 & echo done")
+        assert (done.code, done.out) == (0, b"done\n")
+        (task,) = tasks.list()
+        assert done.err.decode().endswith(f"nacre: {task.id} ends now, with this nacre; --detach lets it go on\n")
+        life.wait_over()
+        assert isinstance(tasks.wait_sync(task.id).tasks[0].outcome, Killed)
+
+
+def test_what_a_command_leaves_running_can_be_let_go(nacre: Nacre, tasks: Tasks, life: Lifeline) -> None:
+    done = nacre("run", "--detach", f"{life.hold} sleep 60 & echo started")
+    assert (done.code, done.out) == (0, b"started\n")
+    (task,) = tasks.list(all=False)
+    assert task.id in done.err.decode()
+    assert not life.over
+    assert nacre("kill", task.id).code == 0
+    assert life.over
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--background", "--yield-after", "3", "ls"], "--yield-after has no meaning with --background"),
+        (["run", "--background", "--detach", "ls"], "--detach has no meaning with --background"),
+        (["run", "--open-stdin", "ls"], "--open-stdin is for --background"),
+        (["run", "--background", "--open-stdin", "--stdin", "x", "cat"], "exclude each other"),
+        (["run", "--yield-after", "5m", "ls"], "'5m' is not a number of seconds; write 300."),
+        (["run", "--yield-after", "0", "ls"], "`yield_after` is 0.0."),
+        (["run", "--backgroud", "ls"], "Did you mean: --background"),
+        (["output"], "nacre output needs the id of a task. `nacre tasks` lists them."),
+        (["output", "a", "b"], "nacre output does not take 'b'. Try: nacre output --help"),
+        (["output", "nonesuch"], "There is no task 'nonesuch'. There are no tasks in "),
+        (["output", "--since", "soon", "bash-00000000"], "--since 'soon' is no whole number."),
+        (["output", "../../etc"], "There is no task '../../etc'."),
+        (["tasks", "bash-00000000"], "nacre tasks does not take 'bash-00000000'."),
+        (["tasks", "--al"], "There is no option --al. Did you mean: --all"),
+        (["wait", "0000", "--until", "rain"], "Write exit, text:REGEX, port:[HOST:]N or quiet:SECONDS."),
+        (["wait", "0000", "--until", "port:x"], "--until 'port:x' is nothing to wait for."),
+        (["wait", "0000", "--until", "port:99999"], "Port(number=99999"),
+        (["wait", "0000", "--until", "text:("], "is no regular expression"),
+        (["wait", "0000", "--timeout", "soon"], "--timeout 'soon' is no time. Write seconds, or 30s, 5m, 1h."),
+        (["kill", "0000", "--signal", "LOUD"], "`signal` is 'LOUD'. Use a name (TERM, INT, KILL) or its number."),
+        (["kill", "0000", "--sginal", "9"], "There is no option --sginal. Did you mean: --signal"),
+        (["write", "0000"], "There is nothing to write."),
+        (["clean", "--older-than", "old"], "--older-than 'old' cannot be understood. Write 7d, 12h, 90m or seconds."),
+        (["clean", "--keep-size", "much"], "--keep-size 'much' cannot be understood."),
+        (["clean", "--keep", "-1"], "`keep` is -1."),
+        (["tasks", "--dir", "/dev/null"], "/dev/null cannot be read: Not a directory."),
+        (["kill", "0000", "--dir", "/dev/null"], "/dev/null cannot be read: Not a directory."),
+        (["taks"], "There is no command 'taks'. Did you mean: nacre tasks"),
+    ],
+)
+def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str], said: str) -> None:
+    done = nacre(*words)
+    assert (done.code, done.out) == (125, b"")
+    assert done.err.startswith(b"nacre: ")
+    assert done.err.count(b"\n") == 1
+    assert said in done.err.decode()
+
+
+@pytest.mark.parametrize("name", ["tasks", "output", "wait", "kill", "write", "clean"])
+def test_each_has_a_help_with_its_exit_codes_and_the_main_help_names_it(nacre: Nacre, name: str) -> None:
+    done = nacre(name, "--help")
+    assert (done.code, done.err) == (0, b"")
+    assert done.out.startswith(f"usage: nacre {name} ".encode())
+    assert b"\nexit codes" in done.out
+    assert f"\n       nacre {name} ".encode() in nacre("--help").out

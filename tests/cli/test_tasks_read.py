@@ -1,0 +1,196 @@
+"""`nacre output` and `nacre wait`: what a task has printed, and what it has come to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+import pytest
+
+from nacre.tasks.tasks import Tasks
+from tests.cli.door import Done, Nacre, background, finish, on_terminal, read, read_line, shown
+from tests.support.lifeline import Gate
+from tests.support.waiting import PATIENCE
+
+BYTES = bytes(range(256)) * 8000
+SERVER = "import socket; s = socket.create_server(('127.0.0.1', {})); s.accept()"
+
+
+def ended(nacre: Nacre, gate: Gate, command: str) -> str:
+    """A task that is over."""
+    id = background(nacre, f"{gate.wait}; {command}")
+    gate.open()
+    nacre("wait", id)
+    return id
+
+
+class TestOutput:
+    @pytest.mark.req("M-06")
+    def test_every_byte_comes_out_as_it_went_in(self, nacre: Nacre, tasks: Tasks) -> None:
+        id = background(nacre, "--open-stdin", "cat")
+        assert nacre("write", id, "-", "--close", stdin=BYTES) == Done()
+        assert nacre("wait", id).code == 0
+        done = nacre("output", id)
+        assert (done.code, done.out == BYTES) == (0, True)
+        assert done.err.decode().startswith(f"nacre: {id}: exit 0 after ")
+        assert done.err.decode().endswith(f"; to read on: --since {len(BYTES)}\n")
+
+    def test_one_reads_on_where_one_has_read(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = ended(nacre, gate, "seq 1000")
+        assert nacre("output", id[5:], "--since", "3885").out == b"999\n1000\n"[1:]
+        assert nacre("output", id, "--since=-5").out == b"1000\n"
+        assert nacre("output", id, "--tail", "2").out == b"999\n1000\n"
+        assert nacre("output", id, "--tail", "2", "--since=-3").out == b"00\n"
+        assert nacre("output", id, "--tail", "0").out == b""
+        beyond = nacre("output", id, "--since", "4000")
+        assert beyond.code == 125
+        assert b"only 3893 bytes have been printed" in beyond.err
+
+    def test_json_is_one_object(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = ended(nacre, gate, r"seq 10; printf '\377'; exit 4")
+        done = nacre("output", id, "--tail", "2", "--json")
+        answer = json.loads(done.out)
+        assert (done.code, done.err) == (0, b"")
+        assert answer.pop("task")["exit_code"] == 4
+        assert answer == {"text": "10\n�", "start": 18, "cursor": 22, "dropped": 0, "skipped": 18, "more": False}
+
+    def test_following_gives_what_comes_until_the_end(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = background(nacre, f"echo first; {gate.wait}; printf sec; {gate.wait}; echo ond; exit 7")
+        with nacre.started("output", "-f", id) as program:
+            read(program, b"first\n")
+            gate.open()
+            read(program, b"sec")
+            gate.open()
+            done = finish(program)
+        assert (done.code, done.out) == (0, b"ond\n")
+        assert done.err.startswith(f"nacre: {id}: exit 7 after ".encode())
+        assert nacre("output", "--follow", "--tail", "1", id).out == b"second\n"
+
+    def test_following_in_json_is_a_line_each(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = background(nacre, f"echo first; {gate.wait}; echo second")
+        with nacre.started("output", "-f", "--json", id) as program:
+            assert program.stdout is not None
+            assert json.loads(read_line(program.stdout.fileno()))["text"] == "first\n"
+            gate.open()
+            rest = [json.loads(line) for line in finish(program).out.splitlines()]
+        assert "".join(each["text"] for each in rest) == "second\n"
+        assert (rest[-1]["cursor"], rest[-1]["task"]["state"]) == (13, "ended")
+
+    def test_ctrl_c_ends_the_following_and_not_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
+        id = background(nacre, "echo first; sleep 60")
+        with nacre.started("output", "-f", id) as program:
+            read(program, b"first\n")
+            os.killpg(program.pid, signal.SIGINT)
+            done = finish(program)
+        assert done.code == 130
+        assert done.err.decode().startswith(f"nacre: {id} has been running for ")
+        # 0: so soon that it does not know yet how much was taken
+        assert done.err.decode().endswith(("; to read on: --since 6\n", "; to read on: --since 0\n"))
+        assert tasks.get(id).alive
+
+    def test_ctrl_c_works_when_nobody_reads(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = ended(nacre, gate, "head -c 3000000 /dev/zero")
+        with nacre.started("output", "-f", id) as program:
+            read(program, bytes(1000))
+            os.killpg(program.pid, signal.SIGINT)
+            assert program.wait(PATIENCE) == 130
+
+    def test_a_reader_that_goes_ends_the_following(self, nacre: Nacre, tasks: Tasks) -> None:
+        id = background(nacre, "echo first; sleep 60")
+        with nacre.started("output", "-f", id) as program:
+            read(program, b"first\n")
+            assert program.stdout is not None
+            program.stdout.close()
+            assert program.wait(PATIENCE) == 141
+        assert tasks.get(id).alive
+
+    def test_a_terminal_gets_colours_and_no_other_commands(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        text = r"\033[1;31mred\033[0m\t\033]0;title\007\033[2J\302\233\342\200\256\377\000\ndone"
+        id = ended(nacre, gate, f"printf '{text}'")
+        with on_terminal(nacre, "output", id) as (program, screen):
+            assert shown(screen).decode() == (
+                "\x1b[1;31mred\x1b[0m\t\\x1b]0;title\\x07\\x1b[2J\\x9b\\u202e\\xff\\x00\r\ndone\x1b[0m"
+            )
+            assert finish(program).code == 0
+        assert nacre("output", id).out == (
+            b"\x1b[1;31mred\x1b[0m\t\x1b]0;title\x07\x1b[2J\xc2\x9b\xe2\x80\xae\xff\0\ndone"
+        )
+
+    def test_what_was_not_kept_is_said(self, nacre: Nacre, tasks: Tasks) -> None:
+        id = background(nacre, "head -c 200M /dev/zero; echo; echo end")
+        assert nacre("wait", id).code == 0
+        done = nacre("output", id)
+        task = tasks.get(id)
+        assert task.dropped > 0
+        assert len(done.out) == task.bytes - task.dropped
+        assert done.out.endswith(b"\0\nend\n")
+        assert f"nacre: {task.dropped:,} bytes before byte ".encode() in done.err
+
+
+class TestWait:
+    def test_one_task_gives_its_own_exit_code(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = background(nacre, f"{gate.wait}; exit 7")
+        with nacre.started("wait", id) as program:
+            gate.open()
+            done = finish(program)
+        assert (done.code, done.out) == (7, b"")
+        assert done.err.startswith(f"nacre: {id}: exit 7 after ".encode())
+        assert nacre("wait", ended(nacre, gate, "kill -9 $$")).code == 137
+
+    def test_several_give_0_when_all_have(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        good, fine, bad = (ended(nacre, gate, f"exit {code}") for code in (0, 0, 5))
+        assert nacre("wait", good, fine).code == 0
+        done = nacre("wait", good, bad)
+        assert (done.code, done.err.count(b"\n")) == (1, 2)
+
+    def test_any_returns_with_the_first(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        ids = [background(nacre, command) for command in ("sleep 60", gate.wait, "sleep 60")]
+        gate.open()
+        done = nacre("wait", "--any", "--json", *ids)
+        answer = json.loads(done.out)
+        assert (done.code, done.err) == (0, b"")
+        assert (answer["met"], answer["ended"], answer["timed_out"]) == ([ids[1]], [], False)
+        assert [task["state"] for task in answer["tasks"]] == ["running", "ended", "running"]
+
+    def test_the_time_can_be_up(self, nacre: Nacre, tasks: Tasks) -> None:
+        id = background(nacre, "sleep 60")
+        done = nacre("wait", id, "--timeout", "100ms")
+        assert done.code == 124
+        assert done.err.decode().splitlines()[1] == "nacre: waited 0.1s in vain"
+        assert tasks.get(id).alive
+
+    def test_a_text_is_waited_for_and_told(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = background(nacre, f"echo one; {gate.wait}; printf 'Listening on \\033[1m80\\033[0m'; {gate.wait}")
+        with nacre.started("wait", id, "--until", r"text:on \d+") as program:
+            gate.open()
+            assert finish(program) == Done(0, err=f"nacre: {id} printed: Listening on 80\n".encode())
+        gate.open()
+        done = nacre("wait", id, "--until", "text:never")
+        assert done.code == 1
+        assert done.err.startswith(f"nacre: it ended without that; {id}: exit 0 after ".encode())
+
+    def test_a_port_is_waited_for(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        id = background(nacre, f'{gate.wait}; exec {sys.executable} -c "{SERVER.format(port)}"')
+        with nacre.started("wait", id, "--until", f"port:{port}") as program:
+            gate.open()
+            done = finish(program)
+        assert done == Done(0, err=f"nacre: {id}: port {port} accepts connections\n".encode())
+
+    def test_silence_is_waited_for(self, nacre: Nacre, tasks: Tasks) -> None:
+        id = background(nacre, "echo a word; sleep 60")
+        done = nacre("wait", id, "--until", "quiet:0.3")
+        assert done == Done(0, err=f"nacre: {id} has printed nothing for 0.3s\n".encode())
+
+    def test_ctrl_c_ends_the_wait_and_not_the_task(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+        id = background(nacre, f"{gate.wait}; echo told; sleep 60")
+        with nacre.started("wait", id, "--until", "text:never") as program:
+            gate.open()
+            nacre("wait", id, "--until", "text:told")
+            os.killpg(program.pid, signal.SIGINT)
+            assert finish(program).code in (130, -signal.SIGINT)  # -2: so early that Python was not there yet
+        assert tasks.get(id).alive

@@ -1,0 +1,163 @@
+"""The table of tasks and the text of strangers, whatever they are. Nothing runs here."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.cli.amounts import short_size, short_span, size, span
+from nacre.cli.escape import Screen, columns, escaped, fit
+from nacre.cli.table import table
+from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
+from nacre.tasks.task import State, Task
+
+
+def task(state: State = "running", outcome: Outcome | None = None, **fields: object) -> Task:
+    shape: dict[str, object] = {"id": "bash-3f9c2a17", "command": "make", "pid": 4711, "bytes": 1234, "duration": 65.0}
+    return Task(directory="/d", state=state, outcome=outcome, **{**shape, **fields})  # type: ignore[arg-type]
+
+
+RUNNING = Running("bash-3f9c2a17")
+
+
+def test_what_a_column_says() -> None:
+    rows = [
+        task("running", RUNNING, idle=3.0, description="build it"),
+        task("ended", Exited(7)),
+        task("ended", Signalled(9), out_of_memory=True),
+        task("ended", Signalled(11)),
+        task("ended", TimedOut(5.0)),
+        task("ended", OverLimit("memory", 1, 2)),
+        task("ended", Killed("somebody"), running=(Process(5, 5, "sleep 60"),)),
+        task("lost", Lost("the machine was restarted")),
+        task("ended", Exited(0), problem="the disk was full"),
+        task("broken", None, pid=None, problem="it has no task.json", command=""),
+    ]
+    assert (
+        "\n".join(table(rows, 100))
+        == """\
+ID             STATE           TIME  QUIET  BYTES   PID  COMMAND
+bash-3f9c2a17  running        1m05s   3.0s   1.2K  4711  build it
+bash-3f9c2a17  exit 7         1m05s      -   1.2K  4711  make
+bash-3f9c2a17  out of memory  1m05s      -   1.2K  4711  make
+bash-3f9c2a17  SIGSEGV        1m05s      -   1.2K  4711  make
+bash-3f9c2a17  timed out      1m05s      -   1.2K  4711  make
+bash-3f9c2a17  over memory    1m05s      -   1.2K  4711  make
+bash-3f9c2a17  killed         1m05s      -   1.2K  4711  [still there: 5 (sleep 60)] make
+bash-3f9c2a17  lost           1m05s      -   1.2K  4711  [the machine was restarted] make
+bash-3f9c2a17  exit 0         1m05s      -   1.2K  4711  [the disk was full] make
+bash-3f9c2a17  broken             -      -      -     -  [it has no task.json]"""
+    )
+
+
+def test_a_narrow_terminal_has_fewer_columns_and_whole_commands_longer() -> None:
+    (header, line) = table([task("running", RUNNING, idle=3.0, command="make all install")], 60)
+    assert header.split() == ["ID", "STATE", "TIME", "QUIET", "COMMAND"]
+    assert line.endswith("make all install")
+    assert table([task("running", RUNNING)], 30)[1] == "bash-3f9c2a17  running  make"
+    assert table([task("running", RUNNING)], 10)[1] == "bash-3f9c…"
+
+
+@given(st.text(), st.text(), st.integers(1, 120))
+def test_no_line_is_longer_than_the_terminal_and_none_commands_it(command: str, name: str, width: int) -> None:
+    rows = [task("running", RUNNING, command=command), task("broken", None, id=repr(name), problem=name)]
+    lines = table(rows, width)
+    assert len(lines) == 3
+    for line in lines:
+        assert columns(line) <= width
+        assert line.isprintable()
+
+
+@given(st.text(alphabet=st.characters(codec=None)))
+def test_escaped_text_is_printable_and_plain_text_stays(text: str) -> None:
+    assert escaped(text).isprintable()
+    assert escaped(escaped(text)) == escaped(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ("plain 'text' \\ ünï 漢字", "plain 'text' \\ ünï 漢字"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("\x1b[2J\x7f\x9b", "\\x1b[2J\\x7f\\x9b"),
+        ("\u202e\u200b\ufeff\U000e0041", "\\u202e\\u200b\\ufeff\\U000e0041"),
+        ("\u3164\u2800\ufe0f", "\\u3164\\u2800\\ufe0f"),
+        ("e\u0301 e\u0301\u0301\u0301\u0301", "e\u0301 e\u0301\u0301\\u0301\\u0301"),
+        ("\u0301x", "\\u0301x"),
+        ("\udcff\ud800", "\\xff\\ud800"),
+    ],
+)
+def test_what_cannot_be_seen_is_spelt(text: str, shows: str) -> None:
+    assert escaped(text) == shows
+
+
+def test_a_long_text_is_cut_without_reading_all_of_it() -> None:
+    assert fit("x" * 10_000_000, 5) == "xxxx…"
+    assert fit("漢字漢字", 6) == "漢字…"
+    assert fit("漢字漢", 6) == "漢字漢"
+    assert fit("x", 0) == ""
+
+
+@given(st.lists(st.binary(max_size=20)))
+def test_a_screen_is_sent_nothing_but_text_lines_and_colours(parts: list[bytes]) -> None:
+    screen = Screen()
+    text = "".join(screen.show(part) for part in parts) + screen.end()
+    rest = re.sub(r"\x1b\[[0-9;:]*m", "", text)
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", rest)
+
+
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_where_the_output_is_cut_makes_no_difference(first: int, second: int) -> None:
+    data = "\x1b[1;31mré\x1b[d\x1b[0m\x1b[38;5;8m漢".encode()
+    low, high = sorted((first, second))
+    screen = Screen()
+    text = screen.show(data[:low]) + screen.show(data[low:high]) + screen.show(data[high:]) + screen.end()
+    assert text == "\x1b[1;31mré\\x1b[d\x1b[0m\x1b[38;5;8m漢\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("number", "shows"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0K"),
+        (1234, "1.2K"),
+        (64 * 2**20, "64M"),
+        (2**40 - 1, "1.0T"),
+        (10**15, "909T"),
+    ],
+)
+def test_sizes_are_short(number: int, shows: str) -> None:
+    assert short_size(number) == shows
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shows"),
+    [
+        (0.04, "0.0s"),
+        (9.96, "9s"),
+        (59.9, "59s"),
+        (60, "1m00s"),
+        (3599.9, "59m59s"),
+        (8000, "2h13m"),
+        (273600, "3d04h"),
+    ],
+)
+def test_times_are_short(seconds: float, shows: str) -> None:
+    assert short_span(seconds) == shows
+
+
+def test_sizes_and_times_are_read() -> None:
+    assert [size(word) for word in ("1000", "1.5k", "4GiB", "x", "-1", "")] == [1000, 1536, 4 * 2**30, None, None, None]
+    assert [span(word) for word in ("90", "1.5", "300ms", "5m", "7d", "soon", "")] == [
+        90,
+        1.5,
+        0.3,
+        300,
+        604800,
+        None,
+        None,
+    ]
