@@ -33,6 +33,8 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     cwd = directory_for(request, ctx)
     timeout, remarks = _timeout(request, profile)
     yield_after = _yield_after(request)
+    if yield_after is not None and request.timeout is None:
+        timeout = float("inf")  # the profile's is for those who would wait for it
     background = request.mode == "background"
     if not background and profile.on_timeout == "promote":
         yield_after, timeout = min(timeout, yield_after or timeout), float("inf")

@@ -60,7 +60,9 @@ def state_directory() -> str:
     home = os.environ.get("XDG_STATE_HOME", "")
     if os.path.isabs(home):
         return os.path.join(home, "nacre")
-    from platformdirs import user_state_path  # where it is not said, it depends on the system
+    if os.uname().sysname == "Linux":
+        return os.path.expanduser("~/.local/state/nacre")
+    from platformdirs import user_state_path
 
     return str(user_state_path("nacre"))
 

@@ -289,3 +289,21 @@ async def test_limits_hold_for_a_task_too(bash: Bash, tasks: Tasks) -> None:
     ended = tasks.get(task)
     assert isinstance(ended.outcome, OverLimit)
     assert (ended.outcome.limit, ended.outcome.allowed) == ("memory", 150 << 20)
+
+
+async def test_a_shell_that_leaves_something_running_and_exits_holds_nobody_up(
+    bash: Bash, tasks: Tasks, life: Lifeline
+) -> None:
+    task = await start(bash, f"{life.hold} sleep 60 & :")
+    assert tasks.get(task).alive
+    await tasks.kill(task)
+    await life.ended()
+
+
+async def test_a_command_of_any_length_is_a_task_like_any_other(bash: Bash, tasks: Tasks) -> None:
+    command = f"# {'x' * 2_000_000}\nsleep 60"
+    task = await start(bash, command)
+    found = tasks.get(task)
+    assert (found.command[:4], len(found.command) < 20_000) == ("# xx", True)
+    assert Path(found.directory, "command.txt").read_text() == command
+    assert isinstance((await tasks.kill(task)).outcome, Killed)

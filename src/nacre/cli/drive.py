@@ -23,7 +23,7 @@ from nacre.cli.remarks import words_on
 from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
 from nacre.errors import NoSuchTask
-from nacre.result import Cancelled, Chunk, Ended, Event, Result, Running, TaskRef
+from nacre.result import Cancelled, Chunk, Ended, Event, Result, TaskRef
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
 
@@ -87,7 +87,7 @@ def drive(options: Options) -> int:
         drive.say(words_on(result, background=options.background))
         if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
             say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
-        if result.task is not None and result.outcome == Running(result.task.id):
+        if result.task is not None and options.background:
             put(f"{result.task.id}\n")
     return drive.code(result)
 
@@ -129,7 +129,7 @@ class Drive:
                     await output.write(event)
                 elif isinstance(event, Ended):
                     if self._background and not self._quiet:  # it has ended already, or there is nothing
-                        await output.write(Chunk("stdout", event.result.out.head + event.result.out.tail))
+                        await output.write(Chunk("stderr", event.result.out.head + event.result.out.tail))
                     return event.result
         raise AssertionError("a stream ends with Ended")
 

@@ -144,6 +144,7 @@ class Care:
             elif members and not run.keep:
                 self.end(run, run.reason)
             elif members and run.record is not None:
+                run.say_going()
                 self.look_after(run)
             else:
                 self.finish(run)

@@ -1,6 +1,7 @@
 """What lies in a task's directory, and by which names: what its keeper writes, and everybody else may read.
 
 task.json      what was asked, and by whom; from the start
+command.txt    the command, if it is too long to stand there whole
 process.json   which processes it is made of; there before the command's first byte runs
 output.log     what it printed, from the beginning; at the end the rest is joined on, and how it ended
 output.log.N   what it printed from byte N on, once output.log has grown to half of the cap
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 TASK, PROCESS, STATUS, RESERVED = "task.json", "process.json", "status.json", "status.reserved"
 LOG, CONTROL, STDIN, SCRATCH = "output.log", "control", "stdin", "tmp"
+COMMAND = "command.txt"
 VERSION = 1
 
 LIVE = ".live"

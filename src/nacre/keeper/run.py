@@ -14,7 +14,7 @@ import time
 from nacre.keeper import processes
 from nacre.keeper.processes import Seen
 from nacre.keeper.spawn import Shell
-from nacre.keeper.wire import ENDED, Channel, Start
+from nacre.keeper.wire import ENDED, GOING, Channel, Start
 from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
@@ -51,6 +51,7 @@ class Run:
         "fds",
         "foreign",
         "forks",
+        "going",
         "grace",
         "groups",
         "input",
@@ -96,6 +97,8 @@ class Run:
         """Of a task that is made of what a shell left running: the one that it is named after; 0 when that is dead."""
         self.left_status: int | None = None
         """That one's wait status; until it is known, that of the last to die."""
+        self.going = False
+        """Of a task: the host has been told that it goes on."""
         self.input: int | None = None
         """Our end of a task's standard input, while that is open."""
         self.asleep = False
@@ -250,6 +253,15 @@ class Run:
         for pid in members:
             send_signal(pid, signal.SIGKILL)
         return now + _LOOK_SOON
+
+    def say_going(self) -> None:
+        """A task goes on, whatever has become of its shell."""
+        if not self.going:
+            self.going = True
+            try:
+                self.control.send(GOING)
+            except OSError:
+                pass  # nobody waits to hear it
 
     def close_input(self) -> None:
         """Nothing more comes on its standard input."""

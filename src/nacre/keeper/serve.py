@@ -31,7 +31,6 @@ from nacre.keeper.wire import (
     ADOPTED,
     CLEAN,
     FAILED,
-    GOING,
     START,
     STARTED,
     Adoption,
@@ -50,6 +49,8 @@ if TYPE_CHECKING:
 
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
+_OFTEN = 0.5
+"""Seconds between two looks for a host that cannot be watched."""
 _HOST_GONE = b"the end of its host"
 _MOMENT, _SOON = 0.0002, 0.002
 _SETTLING = 0.001
@@ -294,7 +295,7 @@ class Keeper(Care):
     def settle(self, run: Run, asleep: bool = False) -> None:
         """Say that it is going, once it is: what fails at once has ended before. `asleep`: it was, a moment ago."""
         if run.status is not None:
-            return  # its end is about to be told
+            return  # its end is about to be told, or that something of it goes on
         sleeps = False
         if LINUX and time.monotonic() < run.began + _SETTLED:
             stage = going(run.pid)
@@ -305,7 +306,7 @@ class Keeper(Care):
             if not (stage or (sleeps and asleep)):
                 self.loop.at(time.monotonic() + _SETTLING, run.tag, lambda: self.settle(run, sleeps))
                 return
-        self.answer(run.control, GOING)
+        run.say_going()
 
     def make_task(self, run: Run, adoption: Adoption, fds: list[int]) -> None:
         """Of a run in progress, or of what an ended one has left running."""
@@ -337,9 +338,18 @@ class Keeper(Care):
         run.record = record
         if run.status is not None:
             run.principal = principal.pid
+        if self.host is None and self.alone and not record.detached:
+            self.watch_parent(run, os.getppid())
         drain(self.loop, run, alone=self.alone)
         self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, principal.pid, principal.pgid))
         self.review(run)
+
+    def watch_parent(self, run: Run, parent: int) -> None:
+        """Where a process cannot be watched: the keeper that this one was forked off ends with the host."""
+        if os.getppid() != parent:
+            self.lose_host()
+        else:
+            self.loop.at(time.monotonic() + _OFTEN, run.tag, lambda: self.watch_parent(run, parent))
 
 
 class Orders:

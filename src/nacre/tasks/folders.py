@@ -12,6 +12,8 @@ import os
 import stat
 from typing import Any
 
+from nacre.errors import InvalidRequest
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST = 1024 * 1024
@@ -36,6 +38,13 @@ def open_store(path: str) -> int | None:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
+    except (NotADirectoryError, PermissionError) as error:
+        raise InvalidRequest(
+            "bad_store",
+            f"Tasks cannot be looked for in {path!r}: {error.strerror}.",
+            field="directory",
+            hint="Name a directory of your own that holds tasks, or none for the usual one.",
+        ) from error
 
 
 class Folder:

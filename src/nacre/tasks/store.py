@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import LIVE, LOG, RESERVED, STDIN, TASK, VERSION
+from nacre.keeper.folder import COMMAND, LIVE, LOG, RESERVED, STDIN, TASK, VERSION
 from nacre.system import state_directory
 
+_LONGEST = 10_000
+"""Characters of a command that stand in `task.json`."""
 _RESERVE = 4096
 """Bytes of a status: its space is taken when there is some."""
 KEPT_FOR, KEPT_BYTES, KEPT = 7 * 24 * 3600.0, 1024**3, 1000
@@ -44,6 +46,10 @@ def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tupl
     try:
         _mark_live(store, name)
         rows = {"version": VERSION, "id": name, **facts}
+        command = str(facts["command"])
+        if len(command) > _LONGEST:
+            rows["command"] = f"{command[:_LONGEST]}… [all of it is in {COMMAND}]"
+            _write(os.path.join(directory, COMMAND), command.encode("utf-8", "surrogateescape"))
         text = "{\n" + ",\n".join(f' "{key}": {json.dumps(value)}' for key, value in rows.items()) + "\n}"
         _write(os.path.join(directory, RESERVED), b" " * (_RESERVE - 1) + b"\n")
         _write(os.path.join(directory, LOG), b"")
@@ -74,7 +80,7 @@ def _new_directory(store: str) -> tuple[str, str]:
 def discard(directory: str) -> None:
     """It has come to nothing."""
     store, name = os.path.split(directory)
-    for each in (TASK, f"{TASK}.new", RESERVED, LOG, STDIN):
+    for each in (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
     with contextlib.suppress(OSError):  # something else is there: the next sweep will see
