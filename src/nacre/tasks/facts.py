@@ -58,6 +58,9 @@ class Over(NamedTuple):
     problem: str
     pieces: list[Any]
     """As they stand there: see `pieces_of`."""
+    pid: int | None
+    pgid: int | None
+    """Repeated there, they spare a look at process.json; they need not be."""
 
 
 def asked_from(data: Mapping[str, Any], name: str) -> Asked:
@@ -119,6 +122,8 @@ def over_from(data: Mapping[str, Any]) -> Over:
             dropped=_whole(log["dropped"]),
             problem=_text(log["problem"]),
             pieces=pieces,
+            pid=_whole(data["pid"]) if "pid" in data else None,
+            pgid=_whole(data["pgid"]) if "pgid" in data else None,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unusable(f"{STATUS} is not as nacre writes it") from error

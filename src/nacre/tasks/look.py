@@ -47,9 +47,9 @@ class Standing:
             raise FileNotFoundError(TASK) if folder.age(time.time()) < _HALF_MADE else Unusable(f"it has no {TASK}")
         self.asked: Asked = asked_from(asked, folder.id)
         self.over: Over | None = _over(folder)
-        begun = folder.json(PROCESS)
-        if begun is not None:
-            self.begun = begun_from(begun)
+        if self.over is None or self.over.pid is None:
+            begun = folder.json(PROCESS)
+            self.begun = None if begun is None else begun_from(begun)
         if self.over is None:
             self._reach(folder)
 
@@ -132,8 +132,8 @@ def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, se
             command=asked.command,
             description=asked.description,
             cwd=asked.cwd,
-            pid=pid,
-            pgid=pgid,
+            pid=over.pid or pid,
+            pgid=over.pgid or pgid,
             output_file=f"{folder.path}/{LOG}",
             bytes=over.bytes,
             dropped=over.dropped,
