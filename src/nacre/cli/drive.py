@@ -128,8 +128,9 @@ class Drive:
                 if isinstance(event, Chunk) and not self._quiet:
                     await output.write(event)
                 elif isinstance(event, Ended):
-                    if self._background and not self._quiet:  # it has ended already, or there is nothing
-                        await output.write(Chunk("stderr", event.result.out.head + event.result.out.tail))
+                    said = event.result.out.head + event.result.out.tail
+                    if self._background and said and not self._quiet:  # it has ended already
+                        await output.write(Chunk("stderr", said))
                     return event.result
         raise AssertionError("a stream ends with Ended")
 

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 
 from nacre.keeper import processes
-from nacre.keeper.processes import Seen, tag_in
 from nacre.keeper.run import GIVE_UP, send_signal
 from nacre.result import Process
-from nacre.system import LINUX
-
-
-def _alive(first: int, last: int, shell: int | None) -> dict[int, Seen]:
-    if LINUX:
-        return processes.tagged(first, last)
-    rows = (seen for seen in processes.listing() if seen.alive and seen.pid != os.getpid())
-    return {s.pid: s for s in rows if s.pgid == shell or first <= tag_in(s.command) <= last}
 
 
 async def end_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:
     """Nothing that carries one of these tags is alive afterwards, except what is returned."""
     until = time.monotonic() + GIVE_UP
     while True:
-        alive = _alive(first, last, shell)
+        alive = processes.tagged(first, last, shell)
         for pid in alive:
             send_signal(pid, signal.SIGKILL)
         if not alive or time.monotonic() > until:

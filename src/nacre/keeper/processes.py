@@ -208,8 +208,12 @@ def below(roots: set[int]) -> set[int]:
     return found
 
 
-def tagged(first: int, last: int) -> dict[int, Seen]:
-    """Every process on the machine whose tag lies in the range, and everything below it."""
+def tagged(first: int, last: int, group: int | None = None) -> dict[int, Seen]:
+    """Every process on the machine whose tag lies in the range, and everything below it; where there is no /proc, what
+    is in the group, too."""
+    if not LINUX:
+        rows = (seen for seen in listing() if seen.alive and seen.pid != os.getpid())
+        return {s.pid: s for s in rows if s.pgid == group or first <= tag_in(s.command) <= last}
     return tree({pid for pid in _pids() if (tag := tag_of(pid)) is not None and first <= tag <= last})
 
 

@@ -26,7 +26,7 @@ _FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Record:
-    __slots__ = ("_oom_kills", "control", "detached", "folder", "log", "task")
+    __slots__ = ("_known_by", "_oom_kills", "control", "detached", "folder", "log", "task")
 
     def __init__(
         self, folder: int, task: bytes, cap: int, loop: Loop, orders: Orders, *, seen: int = 0, detached: bool = True
@@ -37,6 +37,7 @@ class Record:
         self.detached = detached
         """It does not end with its host."""
         self._oom_kills = 0
+        self._known_by = 0, 0
         try:
             self.log = Log(folder, cap, seen)
             try:
@@ -50,6 +51,7 @@ class Record:
 
     def begin(self, pid: int, pgid: int, tag: int) -> None:
         """Say which processes it is made of. OSError: it cannot be said."""
+        self._known_by = pid, pgid
         fields = {
             "boot": quoted(boot_id()),
             "keeper": f"[{os.getpid()}, {processes.started(os.getpid())}]",
@@ -96,6 +98,8 @@ class Record:
         status = {
             "version": f"{VERSION}",
             "outcome": _inline(outcome),
+            "pid": f"{self._known_by[0]}",
+            "pgid": f"{self._known_by[1]}",
             "ended": f"{time.time():.3f}",
             "duration": f"{took:.6f}",
             "cpu": f"{cpu:.2f}",

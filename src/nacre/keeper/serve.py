@@ -155,17 +155,22 @@ class Keeper(Care):
             self.directories.append(start.private)
         record: Record | None = None
         orders = Orders(self)
+        held = None
         try:
             if folder is not None:
                 record = Record(os.dup(folder), start.task, start.cap, self.loop, orders)
+                held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
             shell = self.launch(start, record, text, stdin, state)
         except (OSError, ValueError) as error:
             if record is not None:
                 record.abandon()
+            if held is not None:
+                os.close(held)
             self.fail(control, error)
             return
         run = orders.run = Run(start, shell, control)
         run.record = record
+        run.input = held
         self.runs[run.tag] = self.shells[run.pid] = run
         self.loop.watch(control, lambda: self.hear_run(run))
         if run.deadline < float("inf"):
@@ -178,8 +183,6 @@ class Keeper(Care):
         self.answer(control, b"%b\0%d\0%d" % (STARTED, run.pid, os.getpid()), () if record is not None else run.fds)
         if record is not None:
             record.note_memory()
-            if stdin is not None:
-                run.input = _open_input(record.folder)
             drain(self.loop, run, alone=self.alone)
             self.settle(run)
 
