@@ -53,6 +53,11 @@ if nacre doctor >/dev/null; then
     show 1 "nacre run --access workspace --cwd project 'echo x > file && ls && echo x > ../file'"
 fi
 
+scene 'A task goes on by itself: any other program can find it, wait for it, read it, end it.'
+show 0 "nacre run --background 'for i in 1 2 3; do echo \$i; sleep 0.3; done; exit 7' > id; nacre tasks"
+show 7 "nacre wait \"\$(cat id)\"; nacre output \"\$(cat id)\"; nacre wait \"\$(cat id)\""
+show 0 "nacre run --background 'setsid sleep 987 & sleep 987' > id; nacre kill \"\$(cat id)\""
+
 scene 'Programs read JSON.'
 show 0 "nacre run --json 'echo out; echo err >&2'"
 

@@ -41,3 +41,20 @@ def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
         words = ["bash", "-c", command.replace("nacre ", f"{sys.executable} -m nacre ", 1)]
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
         assert done.stdout == answer
+
+
+def test_a_task_is_started_listed_and_waited_for_as_it_shows(tmp_path: Path) -> None:
+    (shown,) = (block for block in blocks("console") if "--background" in block)
+    commands = [line.removeprefix("$ ") for line in shown.splitlines() if line.startswith("$ ")]
+    script = "; ".join(commands).replace("nacre ", f"{sys.executable} -m nacre ")
+    done = subprocess.run(
+        ["bash", "-c", f"{{ {script}; }} 2>&1"], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path
+    )
+    assert _alike(done.stdout) == _alike("".join(f"{line}\n" for line in shown.splitlines() if line[0] != "$"))
+
+
+def _alike(text: str) -> list[str]:
+    """Without ids, places, numbers of processes and times."""
+    text = re.sub(r"bash-[0-9a-f]{8}", "ID", text)
+    text = re.sub(r"in /\S+/nacre", "in nacre", text)
+    return [" ".join(re.sub(r"\b\d+(\.\d+)?s?\b", "N", line).split()) for line in text.splitlines()]
