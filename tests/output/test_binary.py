@@ -13,7 +13,7 @@ import zipfile
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.output.binary import Binary, describe, find, is_binary, kind
@@ -108,6 +108,7 @@ def test_lines_of_text_around_it_stay_text() -> None:
 
 
 @given(st.binary())
+@settings(deadline=None)
 def test_parts_never_overlap(data: bytes) -> None:
     found = find(data)
     assert (found is not None) == (is_binary(data) if data else False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.output.decode import clean, decode, decode_wide, has_controls, is_plain, wide
@@ -20,6 +20,7 @@ FORBIDDEN = {
 
 
 @given(st.binary())
+@settings(deadline=None)
 def test_any_bytes_become_text_that_json_takes(data: bytes) -> None:
     text = clean(decode(data))
     assert not FORBIDDEN & set(text)
@@ -28,6 +29,7 @@ def test_any_bytes_become_text_that_json_takes(data: bytes) -> None:
 
 
 @given(st.text(st.characters()))
+@settings(deadline=None)
 def test_clean_is_idempotent_and_leaves_nothing_behind(text: str) -> None:
     once = clean(text)
     assert clean(once) == once
@@ -36,12 +38,14 @@ def test_clean_is_idempotent_and_leaves_nothing_behind(text: str) -> None:
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_decode_is_idempotent(text: str) -> None:
     once = decode(text.encode("utf-8", "surrogatepass"))
     assert decode(once.encode()) == once.removeprefix("\ufeff")
 
 
 @given(st.binary())
+@settings(deadline=None)
 def test_plain_bytes_are_left_alone_by_every_step(data: bytes) -> None:
     if is_plain(data):
         text = decode(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.output.fold import COUNTED, PROGRESS, Piece, backward, fold, forward, plain_backward, plain_forward
@@ -119,6 +119,7 @@ LINES = st.lists(
 
 
 @given(LINES, st.booleans())
+@settings(deadline=None)
 def test_both_ways_see_the_same_and_miss_nothing(text: str, newline: bool) -> None:
     text += "\n" * newline
     for there, back in ((forward, backward), (plain_forward, plain_backward)):
@@ -138,6 +139,7 @@ def test_both_ways_see_the_same_and_miss_nothing(text: str, newline: bool) -> No
 
 
 @given(LINES, st.data())
+@settings(deadline=None)
 def test_a_part_is_taken_for_the_whole(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))

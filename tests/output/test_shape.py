@@ -200,7 +200,7 @@ PIECES = st.lists(
     st.none() | st.integers(LEAST_CHARS, 1000),
     st.booleans(),
 )
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_bytes_become_text_within_the_limits(
     data: bytes, limit: int, chars: int, lines: int, budget: int | None, known: bool
 ) -> None:
@@ -220,6 +220,7 @@ def test_any_bytes_become_text_within_the_limits(
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"], include_characters="\n"), max_size=3000), st.floats(0, 1))
+@settings(deadline=None)
 def test_counts_are_exact(text: str, share: float) -> None:
     text = text.removeprefix("\ufeff")
     made = shape(text.encode(), Options(chars=600, lines=30, head=share, fold=False, errors=0))

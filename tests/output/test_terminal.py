@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.output.decode import has_controls
@@ -122,6 +122,7 @@ def test_lines_know_where_they_came_from() -> None:
 
 
 @given(st.text(st.sampled_from("ab \t\n\r\b日e\u0301\x1b[]0123456789;?KJHABCDGmPhlr78cM\x07\\\x9b\0👩\u200d👧")))
+@settings(deadline=None)
 def test_nothing_crashes_it_and_no_control_gets_through(text: str) -> None:
     shown = seen(text)
     assert not has_controls(shown.text)
@@ -197,6 +198,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
+@settings(deadline=None)
 def test_it_is_what_a_simple_model_of_a_terminal_shows(steps: list[tuple[str, int] | str]) -> None:
     reference = Reference()
     raw = ""
@@ -208,6 +210,7 @@ def test_it_is_what_a_simple_model_of_a_terminal_shows(steps: list[tuple[str, in
 
 
 @given(STEPS, st.integers(20, 60))
+@settings(deadline=None)
 def test_long_lines_take_a_shorter_way_to_the_same_text(steps: list[tuple[str, int] | str], times: int) -> None:
     reference = Reference()
     raw = ""

@@ -47,7 +47,7 @@ def test_no_cut_goes_through_a_character(chars: int, share: float) -> None:
     st.floats(0, 1),
     st.booleans(),
 )
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_head_and_omitted_and_tail_are_the_whole(
     text: str, chars: int, lines: int, budget: int | None, share: float, folding: bool
 ) -> None:
@@ -63,6 +63,7 @@ def test_head_and_omitted_and_tail_are_the_whole(
 
 
 @given(st.text("ab\n", max_size=100), st.data())
+@settings(deadline=None)
 def test_what_fits_is_not_cut(text: str, data: st.DataObject) -> None:
     lines = text.count("\n") + 1
     limits = Limits(chars=len(text) + 1, lines=lines, head=data.draw(st.floats(0, 1)))
@@ -72,6 +73,7 @@ def test_what_fits_is_not_cut(text: str, data: st.DataObject) -> None:
 
 
 @given(st.text("ab\n", max_size=60), st.text("ab\n", max_size=60), st.integers(1, 80))
+@settings(deadline=None)
 def test_a_gap_is_never_closed(first: str, second: str, chars: int) -> None:
     made = cut(first + second, Limits(chars=chars, lines=50), gap=len(first))
     check(made, first + second)

@@ -61,7 +61,7 @@ _ERRORS: tuple[tuple[str, Pattern[str]], ...] = (
             r"|\b[Ee]xception(?: in |: )|\b[Uu]n(?:handled|caught) "
         ),
     ),
-    ("anic", later(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
+    ("panic", later(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
     ("atal", later(r"(?<![\w./-])[Ff]atal(?::| error\b| signal\b| exception\b)|\blevel=fatal\b|\"level\": ?\"fatal\"")),
     ("undefined ", later(r"\bundefined (?:reference|symbol)\b")),
     ("egmentation", later(r"\b[Ss]egmentation fault\b")),
@@ -101,8 +101,8 @@ _LETTERS = (
     "ERR",
     "FAIL",
     "ailed",
-    "anic",
-    "atal",
+    "panic",
+    "fatal",
     "raceback",
     "xception",
     "undefined ",
@@ -113,7 +113,22 @@ _LETTERS = (
 """Those that are searched in long texts: each of them costs a search of everything."""
 _MORE_LETTERS = (
     *(letters for letters, _ in _ERRORS if len(letters) > 1 and letters not in _LETTERS),
-    *("SEVERE", "FATAL", "PANIC", "CRITICAL", "ABORTED", "\nE", "✘", "❌", "✕", "arn", "WARN", "eprecated", "\nW:"),
+    *(
+        "Fatal",
+        "SEVERE",
+        "FATAL",
+        "PANIC",
+        "CRITICAL",
+        "ABORTED",
+        "\nE",
+        "✘",
+        "❌",
+        "✕",
+        "arn",
+        "WARN",
+        "eprecated",
+        "\nW:",
+    ),
 )
 
 

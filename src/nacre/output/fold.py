@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from nacre.frozen import frozen
-from nacre.output.errors import notable_lines
+from nacre.output.errors import is_notable, notable_lines
 from nacre.patterns import later
 
 PROGRESS = 8
@@ -131,14 +131,15 @@ def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
             return
         line, after, count = text[start:stop], stop + 1, 1
         if startswith(line, after, end) and startswith(unit := text[start:after], after, end):
-            while unit and len(unit) < _BLOCK and startswith(unit, after, end):
+            length = len(unit)
+            while len(unit) < _BLOCK and startswith(unit, after, end):
                 after += len(unit)
                 unit += unit
-            while unit and startswith(unit, after, end):
-                after += len(unit)
-            while startswith(text[start : stop + 1], after, end):
-                after += stop + 1 - start
-            count = (after - start) // (stop + 1 - start)
+            while len(unit) >= length:
+                while startswith(unit, after, end):
+                    after += len(unit)
+                unit = unit[: len(unit) // 2]
+            count = (after - start) // length
         yield line, start, after, count
         start = after
 
@@ -154,10 +155,10 @@ def _lines_back(text: str, start: int, end: int) -> Iterator[_Line]:
             while len(unit) < _BLOCK and endswith(unit, start, first):
                 first -= len(unit)
                 unit += unit
-            while endswith(unit, start, first):
-                first -= len(unit)
-            while endswith(text[begin:end], start, first):
-                first -= length
+            while len(unit) >= length:
+                while endswith(unit, start, first):
+                    first -= len(unit)
+                unit = unit[: len(unit) // 2]
             # what ends like the line may be the end of a longer one
             while first > start and text[first - 1] != "\n":
                 first += length
@@ -189,9 +190,14 @@ def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]
                 continue
         new = _key(line[0])
         if run and new is not None and new == key and _least(key) is not None:
-            run.append(line)
-            continue
-        yield from _closed(text, run, key, back)
+            # a run of nothing but errors is none, and need not be read to its end to know
+            if len(run) > 1 or line[0] == run[0][0] or not is_notable(run[0][0]):
+                run.append(line)
+                continue
+        if len(run) == 1 and run[0][3] == 1:  # most lines
+            yield Piece(run[0][0], run[0][1], run[0][2])
+        else:
+            yield from _closed(text, run, key, back)
         run, key, zeros = [line], new, None
     yield from _closed(text, run, key, back)
 

@@ -16,6 +16,9 @@ HEIGHT = 200
 WIDTH = 240
 """Columns that a cursor can be sent to where nothing is written yet."""
 _LONG = 512
+_MOVED = 1024
+"""Columns that are blanked at once, and of a row in which characters are moved: no terminal is wider, and what is not
+done in a line of a million characters is not missed."""
 _Row: TypeAlias = "str | list[str]"
 """Text as it was written, or, once it was written into, a string for each column."""
 
@@ -184,6 +187,8 @@ class Screen:
     def _blank(self, start: int, end: int) -> None:
         row = self._opened()
         end = min(end, len(row))
+        if end - start > _MOVED:
+            start, end = (end - _MOVED, end) if not start else (start, start + _MOVED)
         if end < len(row) and not row[end]:
             row[end] = " "
         if start < len(row) and not row[start]:
@@ -198,7 +203,8 @@ class Screen:
         if self._unseen or self._column >= len(row := self._opened()):
             return
         self._blank(self._column, self._column + count)
-        del row[self._column : self._column + count]
+        if len(row) <= _MOVED:
+            del row[self._column : self._column + count]
 
     def insert_characters(self, count: int) -> None:
         row = self._opened()

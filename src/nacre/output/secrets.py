@@ -47,14 +47,15 @@ def mask(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cu
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+    """Each line of a secret has a mask of its own: lines stay countable."""
     parts: list[str] = []
-    done = 0
     covered = 0
     for start, end in sorted(spans):
         if start >= covered or not parts:
-            parts += [text[done:start], MASK]
-        done = covered = max(covered, end)
-    parts.append(text[done:])
+            parts += [text[covered:start], MASK]
+        parts.append(f"\n{MASK}" * text.count("\n", max(start, covered), end))
+        covered = max(covered, end)
+    parts.append(text[covered:])
     return "".join(parts)
 
 

@@ -145,10 +145,19 @@ def shape(
     """What a model reads of it. The `spill` is named only where something is left out."""
     if isinstance(captured, bytes):
         captured = Captured(head=captured, seen=len(captured))
-    if not wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
+    if not _is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
         return _binary(captured, found, options)
     source = _source(captured, options.secrets, middle)
     return _shaped(source, options, spill, middle)
+
+
+def _is_wide(data: bytes) -> bool:
+    """It has the mark of UTF-16 or UTF-32, and is what it says."""
+    if not (encoding := wide(data)):
+        return False
+    sample = decode_wide(data[:4096], encoding)
+    odd = sum(not (char.isprintable() or char in "\n\r\t\x1b") for char in sample)
+    return odd <= 0.1 * len(sample)
 
 
 def _binary(captured: Captured, found: binary.Binary, options: Options) -> Shaped:
@@ -178,7 +187,7 @@ def _seen(data: bytes) -> Seen:
 
 def _source(captured: Captured, secrets: tuple[str, ...], middle: Middle | None) -> _Source:
     """Decoded, as on a screen, masked."""
-    encoding = wide(captured.head)
+    encoding = wide(captured.head) if _is_wide(captured.head) else ""
 
     def text(data: bytes, offset: int = 0) -> Seen:
         return seen(decode_wide(data, encoding, offset)) if encoding else _seen(data)
