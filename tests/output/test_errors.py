@@ -133,6 +133,12 @@ def test_a_scanner_finds_the_same_in_pieces_of_any_size(size: int) -> None:
     assert (scanner.lines, scanner.total) == (5, 3)
 
 
+def test_a_scanner_sees_through_colours() -> None:
+    scanner = Scanner()
+    scanner.feed(b"\x1b[1m\x1b[31merror\x1b[0m: red\r\nfine\n 10%\r 20%\rerror: blue\n")
+    assert scanner.found() == (ErrorLine(1, "error: red"), ErrorLine(3, "error: blue"))
+
+
 def test_a_scanner_holds_no_more_of_a_line_than_it_looks_at() -> None:
     scanner = Scanner()
     for _ in range(100):

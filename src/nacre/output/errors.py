@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from nacre.frozen import frozen
-from nacre.output.decode import clean, decode
+from nacre.output.decode import decode
+from nacre.output.terminal import bare, seen
 from nacre.output.width import not_after
 from nacre.patterns import later
 
@@ -230,12 +231,12 @@ class Scanner:
         self._rest = rest[: 4 * LONGEST]
 
     def _look(self, data: bytes) -> None:
-        text = decode(data)
+        text = bare(decode(data))
         counted, place = self.lines, 0
         for begin, line in _search(text, 0, len(text)):
             counted += text.count("\n", place, begin)
             place = begin
-            self._keep(ErrorLine(counted + 1, clean(line)))
+            self._keep(ErrorLine(counted + 1, seen(line).text))
         self.lines += data.count(b"\n")
 
     def _keep(self, found: ErrorLine) -> None:

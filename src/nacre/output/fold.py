@@ -189,17 +189,20 @@ def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]
                 run.append(line)
                 continue
         new = _key(line[0])
-        if run and new is not None and new == key and _least(key) is not None:
-            # a run of nothing but errors is none, and need not be read to its end to know
-            if len(run) > 1 or line[0] == run[0][0] or not is_notable(run[0][0]):
-                run.append(line)
-                continue
+        if run and new is not None and new == key and _least(key) is not None and not _is_alone(run, line):
+            run.append(line)
+            continue
         if len(run) == 1 and run[0][3] == 1:  # most lines
             yield Piece(run[0][0], run[0][1], run[0][2])
         else:
             yield from _closed(text, run, key, back)
         run, key, zeros = [line], new, None
     yield from _closed(text, run, key, back)
+
+
+def _is_alone(run: list[_Line], line: _Line) -> bool:
+    """Whether a run begins with a line to be read, and another: of nothing but errors one need not see the end."""
+    return len(run) == 1 and line[0] != run[0][0] and is_notable(run[0][0])
 
 
 def _progress(line: str) -> str:

@@ -45,13 +45,14 @@ class Screen:
         return max(0, len(self._rows) - HEIGHT)
 
     def line(self, text: str) -> None:
-        """A line without any control, from the first column on."""
-        if self._rows[self._row] or self._unseen:
-            self.write(text)
+        """All of a new line, without any control in it; after it comes another, or nothing."""
+        if self._row + 1 == len(self._rows) and not self._unseen:
+            self._row += 1
+            self._rows.append(text)
+            self._numbers.append(self.number)
         else:
-            self._rows[self._row] = text
-            self._numbers[self._row] = self.number
-            self._column = len(text) if is_simple(text) else len(list(cells(text)))
+            self.newline()
+            self.write(text)
 
     def newline(self) -> None:
         self._column = 0
@@ -61,7 +62,7 @@ class Screen:
             self._numbers.append(self.number)
 
     def write(self, text: str) -> None:
-        if self._unseen:
+        if self._unseen or not text:
             return
         self._numbers[self._row] = self.number
         simple = is_simple(text)

@@ -24,9 +24,9 @@ _INVISIBLE = later(
     r"|\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
     r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
     r"|[PX^_](?:[^\x18\x1a\x1b]*(?:[\x18\x1a]|\x1b\\)|[^\x18\x1a\x1b\n]*)"
-    r"|[ #%()*+\-./][ -~]"
+    r"|[ #%)(+*\-./][ -~]"
     r"|[=>NOZ\\|}~]"
-    r"|(?:\[[0-?]*[ -/]*|[ #%()*+\-./])?(?=\x1b)"
+    r"|(?:\[[0-?]*[ -/]*|[ #%)(+*\-./])?(?=\x1b)"
     r")"
 )
 """Sequences that move nothing and write nothing, and those that another one breaks off."""
@@ -52,25 +52,29 @@ class Seen:
     """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
 
 
+def bare(text: str) -> str:
+    """Without colours and what else leaves no trace on the screen."""
+    return _INVISIBLE.sub("", text) if "\x1b" in text else text
+
+
 def seen(text: str) -> Seen:
     """What is left on the screen, and where it came from."""
     if "\0" in text:
         text = text.replace("\0", NUL)
-    if "\x1b" in text:
-        text = _INVISIBLE.sub("", text)
+    text = bare(text)
     if "\r" in text:  # twice: a program writes one, the terminal puts another before it
         text = text.replace("\r\n", "\n").replace("\r\n", "\n")
     if not any(char in text for char in "\x1b\r\b\v\f"):
         return Seen(clean(text))
     screen = Screen()
-    for number, line in enumerate(text.split("\n")):
+    first, *lines = text.split("\n")
+    _feed(screen, first)
+    for number, line in enumerate(lines, 1):
         screen.number = number
-        if number:
-            screen.newline()
         if line.isprintable():
-            if line:
-                screen.line(line)
+            screen.line(line)
         else:
+            screen.newline()
             _feed(screen, line)
     rows, numbers = screen.result()
     return Seen(clean("\n".join(rows)), tuple(numbers))
