@@ -125,11 +125,13 @@ def _text(
     shown = cut(text, limits, aside=aside, gap=source.gap, folding=options.fold)
     uncounted = bool(source.dropped) and middle is None
     dropped_lines = middle.lines if middle else 0
-    lines = None if uncounted else text.count("\n") + dropped_lines
-    if shown.complete:
-        return Shaped(text=_joined(shown, ()), lines=lines, folded=shown.hidden)
     left = text[shown.start : shown.end]
     left_lines = None if uncounted else left.count("\n") + dropped_lines
+    lines = None
+    if left_lines is not None:
+        lines = text.count("\n", 0, shown.start) + left_lines + text.count("\n", shown.end)
+    if shown.complete:
+        return Shaped(text=_joined(shown, ()), lines=lines, folded=shown.hidden)
     left_bytes = (len(left) if left.isascii() else len(left.encode())) + source.dropped
     amount = f"{left_bytes:,} bytes" if source.dropped else f"{len(left):,} characters"
     if left_lines is None:

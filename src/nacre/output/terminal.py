@@ -19,27 +19,28 @@ from nacre.output.screen import Screen
 from nacre.patterns import later
 
 _INVISIBLE = later(
-    r"\x1b(?!\[\d*[A-HJK])(?:"  # those are met most, and are none
-    r"\[[\d;:]*m"
-    r"|\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
+    r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are met most, and then those, which are none
+    r"\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
     r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
     r"|[PX^_](?:[^\x18\x1a\x1b]*(?:[\x18\x1a]|\x1b\\)|[^\x18\x1a\x1b\n]*)"
     r"|[ #%)(+*\-./][ -~]"
     r"|[=>NOZ\\|}~]"
     r"|(?:\[[0-?]*[ -/]*|[ #%)(+*\-./])?(?=\x1b)"
-    r")"
+    r"))"
 )
 """Sequences that move nothing and write nothing, and those that another one breaks off."""
 _TOKEN = later(
     r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]+"
-    r"|\x1b(?:\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
+    r"|\x1b(?:\[[01]?G\x1b\[[02]?K|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
+    r"|\r(?:\x1b\[[02]?K)?"
     r"|[\x00-\x1f\x7f-\x9f]"
 )
-"""Text, a sequence or its beginning, or a control character: nothing is left over."""
+"""Text, a sequence or its beginning, or a control character: nothing is left over. To go to the first column and erase
+the line is what progress bars do most, and one of them."""
 _VERTICAL = later(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
 _CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
 """After any of these, nothing that came before it in its row matters."""
-_WORTH_SHORTENING = 200
+_WORTH_SHORTENING = 80
 _Action: TypeAlias = "tuple[Callable[..., None], tuple[int, ...]] | None"
 _LONGEST = 32
 """Characters of a sequence that is worth a look."""
@@ -89,7 +90,10 @@ def _feed(screen: Screen, line: str) -> None:
             if len(token) <= _LONGEST and (action := _action(token)):
                 action[0](screen, *action[1])
         elif first == "\r":
-            screen.carriage_return()
+            if len(token) == 1:
+                screen.carriage_return()
+            else:
+                screen.clear_row()
         elif first == "\b":
             screen.back()
         elif first == "\v" or first == "\f":
@@ -120,6 +124,8 @@ def _shortened(screen: Screen, line: str) -> str:
 def _action(sequence: str) -> _Action:
     """None for what moves and writes nothing, and for a sequence without an end."""
     final = sequence[-1]
+    if "\x1b" in sequence[1:]:
+        return Screen.clear_row, ()
     if sequence[1:2] != "[":
         return _ESCAPES.get(sequence[1:])
     arguments = sequence[2:-1]
