@@ -64,14 +64,15 @@ class Collector:
 
     @property
     def seen(self) -> int:
-        return self._both.seen
+        return self._both.seen + sum(map(len, self._cut.values()))
 
     def so_far(self) -> Iterator[bytes]:
-        """Everything that was printed, in order, as far as it is kept: from memory, or from the spill file."""
+        """Everything that was printed, in order, as far as it is kept, in memory or in the spill file."""
         if self._spill is None:
             yield self._both.everything()
         else:
             yield from self._spill.blocks()
+        yield b"".join(self._cut.values())
 
     def remarks(self) -> list[str]:
         if self._spill is None or not self._spill.problem:

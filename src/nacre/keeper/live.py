@@ -294,6 +294,11 @@ class Stillborn:
 
     def let_go(self) -> None: ...
 
+    def pause(self) -> list[Printed]:
+        return []
+
+    def resume(self) -> None: ...
+
 
 async def start(plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
     """Hand a plan to the keeper. `state` is a file for the shell's last directory and environment, `folder` that of a

@@ -66,8 +66,9 @@ class Log:
 
     def skip(self, count: int) -> None:
         """So much is not kept."""
-        self.seen += count
-        self._close_segment()
+        if count:
+            self.seen += count
+            self._close_segment()
 
     def _fail(self, error: OSError) -> None:
         self.problem = error.strerror or str(error)

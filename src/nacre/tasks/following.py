@@ -10,7 +10,7 @@ import time
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
-from nacre.keeper.happenings import Happening, Promoted, Stopped
+from nacre.keeper.happenings import Happening, Printed, Promoted, Stopped
 from nacre.keeper.live import LiveRun, Stillborn
 from nacre.keeper.run import EXIT
 from nacre.patterns import later
@@ -34,28 +34,36 @@ class Following:
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
         self._until = None if plan.yield_after is None else self._began[1] + plan.yield_after
+        self._last: list[Printed] | None = None
+        """What was read before it goes on as a task, the latest first; None until its time has come."""
         self._leftovers_stay = plan.leftovers == "keep"
         self.task: TaskRef | None = None
         """What goes on."""
         self.remarks: list[str] = []
 
     async def next(self) -> Happening:
+        if self._last is not None:
+            return self._last.pop() if self._last else await self._let_go_on()
         if self._until is None:
             return await self._run.next()
         try:
             async with asyncio.timeout_at(self._until):
-                return await self._run.next()
+                if asyncio.get_running_loop().time() < self._until:
+                    return await self._run.next()
         except TimeoutError:
-            return await self._let_go_on()
+            pass
+        self._last = self._run.pause()[::-1]
+        return await self.next()
 
     async def _let_go_on(self) -> Happening:
         from nacre.tasks.making import promote
 
-        self._until = None
+        self._until = self._last = None
         try:
             task, last = await promote(self._run, self._collector, *self._asked, self._began[0])
         except InvalidRequest as error:
             self.remarks.append(f"It could not go on as a task: {error.message}")
+            self._run.resume()
             return await self._run.next()
         if task is not None:
             self._take(task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 from nacre.capture import Collector
@@ -78,19 +78,18 @@ def new_folder(
         )
     except OSError as error:
         raise stores.not_kept(place, error) from error
-    opened: list[int] = []
-    try:
-        opened.append(os.open(path, _FOLDER))
-        if plan.open_stdin:
-            opened.append(os.open(STDIN, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened[0]))
-            os.set_blocking(opened[1], True)
-        yield Folder(name, path, opened[0], opened[1] if plan.open_stdin else None)
-    except OSError as error:
-        stores.discard(path)
-        raise stores.not_kept(place, error) from error
-    finally:
-        for fd in opened:
-            os.close(fd)
+    with ExitStack() as stack:
+        try:
+            fd, stdin = os.open(path, _FOLDER), None
+            stack.callback(os.close, fd)
+            if plan.open_stdin:
+                stdin = os.open(STDIN, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+                stack.callback(os.close, stdin)
+                os.set_blocking(stdin, True)
+        except OSError as error:
+            stores.discard(path)
+            raise stores.not_kept(place, error) from error
+        yield Folder(name, path, fd, stdin)
 
 
 def reference(folder: Folder, pid: int, pgid: int) -> TaskRef:
@@ -102,14 +101,11 @@ async def promote(
 ) -> tuple[TaskRef | None, LastWord | None]:
     """The task it goes on as, and its last word, if it has ended meanwhile: what goes on then is what it left running.
 
-    InvalidRequest: it cannot become one, and goes on as it was.
+    Nobody reads from it while this lasts. InvalidRequest: it cannot become one.
     """
     if not isinstance(run, LiveRun):
         return None, await run.next()
     with new_folder(request, ctx, plan, "promoted", began=began) as folder:
-        for printed in run.pause():
-            collector.feed(printed.stream, printed.data)
-        collector.flush()
         seen = _begin_log(folder, plan, collector)
         try:
             answer, last = await _ask(run, folder, plan, seen=seen, detached=True)
@@ -120,7 +116,6 @@ async def promote(
             return reference(folder, answer.pid, answer.pgid), last
         stores.discard(folder.path)
         if last is None:
-            run.resume()
             raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
         return None, last
 
@@ -159,12 +154,9 @@ def _begin_log(folder: Folder, plan: Plan, collector: Collector) -> int:
     """Everything that was printed so far; gives how much that was."""
     log = Log(folder.fd, plan.log)
     try:
-        kept = 0
         for block in collector.so_far():
             log.write(block)
-            kept += len(block)
-        if collector.seen > kept:
-            log.skip(collector.seen - kept)
+        log.skip(collector.seen - log.seen)
         return log.seen
     finally:
         log.close()
