@@ -20,6 +20,7 @@ from nacre.result import (
     Process,
     Running,
     Signalled,
+    Stage,
     TimedOut,
     amount,
 )
@@ -89,6 +90,18 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
         verb = "could not be ended" if was_to_end else "left running"
         remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
     return remarks
+
+
+_BROKEN_PIPE = 128 + signal.SIGPIPE
+
+
+def remarks_on_stages(stages: tuple[Stage, ...], outcome: Outcome) -> list[str]:
+    """A failure that the exit code of the last command hides. One that was only cut short by the next is none."""
+    failed = [stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE)]
+    if not failed or outcome != Exited(0):
+        return []
+    names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)
+    return [f"In the pipeline {names}; the exit code is that of `{stages[-1].name}`."]
 
 
 _OUT_OF = {

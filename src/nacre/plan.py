@@ -15,6 +15,7 @@ from nacre.directories import directory_for, output_directory
 from nacre.environment import build_env
 from nacre.errors import InvalidRequest
 from nacre.profiles import Profile
+from nacre.stages import stages
 from nacre.types import Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
@@ -75,6 +76,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
+        stages=() if background else stages(request.command),
         apart=background or yield_after is not None or leftovers == "detach",
         background=background,
         open_stdin=bool(request.open_stdin),

@@ -192,6 +192,14 @@ class Process:
 
 
 @frozen
+class Stage:
+    """One command of a pipeline, and its exit status as a shell has it."""
+
+    name: str
+    status: int
+
+
+@frozen
 class TaskRef:
     """What a task is known by."""
 
@@ -256,6 +264,8 @@ class Result:
     """Processes of this run that are still alive."""
     ended: tuple[Process, ...] = ()
     """Processes that the shell had left running and that were ended, as `leftovers="end"` asks."""
+    stages: tuple[Stage, ...] = ()
+    """How each command of the last pipeline ended, where bash could tell."""
     task: TaskRef | None = None
     """What goes on: the command itself, or what it left running."""
     spill: Spill | None = None
@@ -332,6 +342,7 @@ class Result:
             },
             "running": [process.to_dict() for process in self.running],
             "ended": [process.to_dict() for process in self.ended],
+            "stages": [{"name": stage.name, "status": stage.status} for stage in self.stages],
             "task": None if self.task is None else self.task.to_dict(),
             "spill": None
             if self.spill is None

@@ -21,13 +21,12 @@ from nacre.keeper.client import lies_in_private_directory
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.result import Ended, Event, Exited, Result
 from nacre.system import payload
+from nacre.told import told
 from nacre.tool import Bash, Carry, ending
 from nacre.types import Plan, Request, ToolContext
 
 _NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """What bash and the keeper set for each shell."""
-_LONGEST = 4 * 1024 * 1024
-"""Bytes; no environment is larger (`execve` takes no more)."""
 _NOT_TOLD = (
     "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
     "the session is as before."
@@ -77,7 +76,7 @@ class Session:
                 env.update(request.env)
                 env["PWD"] = plan.cwd
                 given.update(env)
-                return replace(plan, env=env, reusable=False)
+                return replace(plan, env=env, reusable=False, session=True)
 
             ctx = replace(self._ctx, working_dir=self.cwd)
             async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:
@@ -103,7 +102,8 @@ class Session:
     def _learn(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
         if result.task is not None and result.task.pid == result.pid:
             return []  # it goes on, as a task: there is nothing to learn yet
-        directory, environment = _told(state)
+        last = told(state)
+        directory, environment = last.directory, last.environment
         if directory is None and isinstance(result.outcome, Exited):
             return [_NOT_TOLD]
         if environment is not None:
@@ -124,15 +124,3 @@ class Session:
 def _is_of_this_run(name: str, value: str | None) -> bool:
     """Set by bash or the keeper for this one, or a path into its private TMPDIR, which is gone."""
     return name in _NOT_ITS_OWN or (value is not None and lies_in_private_directory(value))
-
-
-def _told(state: int) -> tuple[str | None, dict[str, str] | None]:
-    """Directory and environment as the shell wrote them; None for what it did not get to."""
-    told = os.pread(state, _LONGEST + 1, 0)
-    directory, *rest = told.decode("utf-8", "surrogateescape").split("\0")
-    if not rest or len(told) > _LONGEST:  # the command can write there too, and as much as it likes
-        return None, None
-    if rest[-2:] != ["", ""]:  # cut short: an empty entry marks the end
-        return directory or None, None
-    pairs = (entry.partition("=") for entry in rest[:-2])
-    return directory or None, {name: value for name, equals, value in pairs if equals}

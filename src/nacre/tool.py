@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Callable
 
 from nacre.access import confine, has_scratch
 from nacre.capture import Collector
-from nacre.conclude import outcome_of, remarks_on, remarks_on_limits
+from nacre.conclude import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
 from nacre.directories import directory_for
 from nacre.environment import host_environment, login_environment
 from nacre.frozen import frozen
@@ -25,8 +26,10 @@ from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.permission import permission
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Started
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Stage, Started
+from nacre.system import payload
 from nacre.tasks.following import Following
+from nacre.told import told
 from nacre.types import Access, Limits, Plan, Request, ToolContext
 
 _LATE = 1.0
@@ -98,9 +101,10 @@ class Bash:
             return
         collector = collector_for(plan)
         pid, undone = None, list[str]()
+        state = carry.state if carry is not None else payload(b"") if plan.stages else None
         try:
             guard = await remember(plan)
-            run = await start(plan, None if carry is None else carry.state)
+            run = await start(plan, state)
             following = Following(run, collector, request, ctx, plan)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
@@ -124,10 +128,14 @@ class Bash:
         finally:
             self._gate.leave()
             spill = collector.close()
+            ended = stages_of(plan, state)
+            if state is not None and carry is None:
+                os.close(state)
         assert isinstance(happening, NeverBegan | Stopped | Vanished | Promoted)
         outcome = outcome_of(happening, plan)
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
+        remarks += remarks_on_stages(ended, outcome)
         if plan.confinement and not (isinstance(outcome, Exited) and outcome.code == 0):
             remarks += remarks_on_limits(plan, outcome, both.text)
         if plan.wanted is not None:
@@ -146,6 +154,7 @@ class Bash:
                 pid=pid,
                 running=happening.running,
                 ended=happening.ended,
+                stages=ended,
                 task=following.task,
                 spill=spill,
                 enforced=() if pid is None else plan.enforced,
@@ -167,6 +176,14 @@ async def settled(run: LiveRun | Stillborn, guard: Guard, grace: float) -> list[
         run.close()
         undone = await restored(guard)
     return undone
+
+
+def stages_of(plan: Plan, state: int | None) -> tuple[Stage, ...]:
+    """How each command of its last pipeline ended, if the shell has told."""
+    if state is None or not plan.stages:
+        return ()
+    codes = told(state).stages
+    return tuple(map(Stage, plan.stages, codes)) if len(codes) == len(plan.stages) else ()
 
 
 def collector_for(plan: Plan) -> Collector:

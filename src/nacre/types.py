@@ -161,6 +161,10 @@ class Plan:
     enforced: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     """Paths to be compared before and after."""
+    session: bool = False
+    """The shell is to tell its last directory and environment."""
+    stages: tuple[str, ...] = ()
+    """The commands of its last pipeline, if it can tell how each of them ended."""
     apart: bool = False
     """With a keeper of its own, because it may outlive this process."""
     background: bool = False

@@ -11,8 +11,8 @@ import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
 from nacre.result import Cancelled, Exited, Lost, Signalled, TimedOut
-from nacre.session import _told
 from nacre.system import payload
+from nacre.told import told
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
 from tests.support.unchecked import UNCHECKED
@@ -141,7 +141,7 @@ async def test_a_session_survives_a_shell_that_cannot_start_a_program_any_more(s
 def test_an_account_that_was_cut_short_does_not_count(account: bytes) -> None:
     state = payload(account)
     try:
-        assert _told(state)[1] is None
+        assert told(state).environment is None
     finally:
         os.close(state)
 

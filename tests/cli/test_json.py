@@ -45,6 +45,7 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
         },
         "running": [],
         "ended": [],
+        "stages": [],
         "task": None,
         "spill": None,
         "enforced": [],

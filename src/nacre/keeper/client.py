@@ -159,6 +159,8 @@ class Client:
             reusable=plan.reusable and self.spares,
             has_stdin=plan.stdin is not None,
             has_state=has_state,
+            session=plan.session,
+            stages=has_state and bool(plan.stages),
             bash=os.fsencode(plan.bash),
             cwd=os.fsencode(plan.cwd),
             text=plan.text if len(plan.text) <= TEXT_MAX else None,

@@ -24,7 +24,19 @@ _TELL = (
     "if [[ -z ${NACRE_TOLD-} ]];then { "
     'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63; } 2>/dev/null;fi'
 )
-_RUN_AND_TELL = f'trap \'{_TELL}\' EXIT;{_RUN};{{ set -- "$?"; set +x; }} 2>/dev/null;{_TELL};NACRE_TOLD=1;exit "$1"'
+_NOTE_STATUS = '{ set -- "$?"; set +x; } 2>/dev/null;'
+_AND_TELL = f'{_TELL};NACRE_TOLD=1;exit "$1"'
+_TELL_AT_EXIT = f"trap '{_TELL}' EXIT;"
+
+# How each command of the last pipeline ended: only a line of the text itself can see that. An assignment, because it
+# neither changes what is trapped nor lets an exit status be lost; unseen by `set -x`. Where the text leaves by `exit`,
+# nothing is told.
+_RUN_AND_ASK = f"""{_RUN}$'\\n{{ NACRE_STATUS=("$?" "${{PIPESTATUS[@]}}"); }} 2>/dev/null'"""
+_NOTE_STAGES = (
+    '{ set -- "${NACRE_STATUS[0]-$?}"; set +x;'
+    '[[ ${NACRE_STATUS+x} ]]&&{ builtin printf "%s " "${NACRE_STATUS[@]:1}"; builtin printf "\\0"; } >&63; '
+    "} 2>/dev/null;"
+)
 
 
 STARTUP_VARIABLE = "NACRE_BASH_ENV"
@@ -35,8 +47,14 @@ _STARTUP = (
 )
 
 
-def prelude(*, long: bool, session: bool, startup: bool, files: int | None) -> str:
-    """`long`: the command is a file of its own, and the gate only says when. `startup`: there is a BASH_ENV. `files`:
-    how many descriptors the command may have, where only the shell itself can set that."""
+def prelude(*, long: bool, session: bool, stages: bool, startup: bool, files: int | None) -> str:
+    """`long`: the command is a file of its own, and the gate only says when. `stages`: say how each command of the last
+    pipeline ended. `startup`: there is a BASH_ENV. `files`: how many descriptors the command may have, where only the
+    shell itself can set that."""
     limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
-    return (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "") + (_RUN_AND_TELL if session else _RUN)
+    before = (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "")
+    run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
+    if session:
+        return f"{before}{_TELL_AT_EXIT}{run}{_AND_TELL}"
+    # between times the descriptor is bash's own, which no command inherits
+    return before + (f'{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}exit "$1"' if stages else _RUN)

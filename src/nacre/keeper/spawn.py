@@ -127,7 +127,8 @@ def spawn(
                         "-c",
                         prelude(
                             long=start.text is None,
-                            session=start.has_state,
+                            session=start.session,
+                            stages=start.stages,
                             startup=startup,
                             files=None if LINUX else files[0],
                         ),

@@ -73,6 +73,8 @@ class Start:
         "merge",
         "private",
         "reusable",
+        "session",
+        "stages",
         "tag",
         "task",
         "text",
@@ -99,6 +101,8 @@ class Start:
         private: bytes = b"",
         task: bytes = b"",
         cap: int = 0,
+        session: bool = False,
+        stages: bool = False,
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -125,9 +129,23 @@ class Start:
         """The id of a task from the start, whose folder comes as a file; empty for none."""
         self.cap = cap
         """Bytes of its log."""
+        self.session = session
+        """The shell is to tell its last directory and environment."""
+        self.stages = stages
+        """The shell is to tell how each command of its last pipeline ended."""
 
     def message(self) -> bytes:
-        flags = (self.merge, self.keep, self.reusable, self.has_stdin, self.has_state, self.text is None, self.apart)
+        flags = (
+            self.merge,
+            self.keep,
+            self.reusable,
+            self.has_stdin,
+            self.has_state,
+            self.text is None,
+            self.apart,
+            self.session,
+            self.stages,
+        )
         return b"\0".join(
             (
                 START,
@@ -150,7 +168,8 @@ class Start:
     def parse(cls, message: bytes) -> Start:
         try:
             _, tag, timeout, grace, flags, private, task, cap, bash, cwd, text, size, rest = message.split(b"\0", 12)
-            merge, keep, reusable, has_stdin, has_state, text_is_file, apart = (flag == 49 for flag in flags)
+            merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = (flag == 49 for flag in flags)
+            apart, session, stages = rare
             return cls(
                 tag=int(tag),
                 timeout=float(timeout),
@@ -169,6 +188,8 @@ class Start:
                 private=private,
                 task=task,
                 cap=int(cap),
+                session=session,
+                stages=stages,
             )
         except ValueError as error:
             raise Garbled("start") from error
