@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, ToolContext
-from nacre.result import Exited, Killed, Running, Signalled, TimedOut
+from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, Started, ToolContext
+from nacre.result import Exited, Killed, Lost, Running, Signalled, TimedOut
 from nacre.tasks import Match, Tasks
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
@@ -180,3 +180,22 @@ async def test_a_model_that_sleeps_for_a_task_is_told_what_else_it_can_do(bash: 
     during = await bash.run("sleep 1; echo look", ctx)
     assert (before.remarks, ["nacre wait" in remark for remark in during.remarks]) == ((), [True])
     await Tasks(tmp_path).kill(task_of(result), grace=0)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_keeper_that_is_killed_or_stopped_before_it_could_become_a_task_hangs_nobody(
+    bash: Bash, tasks: Tasks, number: int
+) -> None:
+    result = None
+    async for event in bash.stream(Request("sleep 60", yield_after=0.5)):
+        if isinstance(event, Started):
+            os.kill(int(Path(f"/proc/{event.pid}/stat").read_text().rpartition(")")[2].split()[1]), number)
+        elif isinstance(event, Ended):
+            result = event.result
+    assert result is not None
+    if number == signal.SIGKILL:
+        assert (type(result.outcome), result.task) == (Lost, None)
+    else:
+        assert isinstance(result.outcome, Running)
+        await tasks.kill(task_of(result), grace=0)

@@ -10,7 +10,7 @@ import time
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
-from nacre.keeper.happenings import Happening, Printed, Promoted, Stopped
+from nacre.keeper.happenings import Adopted, Going, Happening, NotAdopted, Printed, Promoted, Stopped
 from nacre.keeper.live import LiveRun, Stillborn
 from nacre.keeper.run import EXIT
 from nacre.patterns import later
@@ -45,15 +45,21 @@ class Following:
         if self._last is not None:
             return self._last.pop() if self._last else await self._let_go_on()
         if self._until is None:
-            return await self._run.next()
+            return await self._heard()
         try:
             async with asyncio.timeout_at(self._until):
                 if asyncio.get_running_loop().time() < self._until:
-                    return await self._run.next()
+                    return await self._heard()
         except TimeoutError:
             pass
         self._last = self._run.pause()[::-1]
         return await self.next()
+
+    async def _heard(self) -> Happening:
+        """An answer that comes when nobody waits for it any more is none."""
+        while isinstance(happening := await self._run.next(), NotAdopted | Adopted | Going):
+            continue
+        return happening
 
     async def _let_go_on(self) -> Happening:
         from nacre.tasks.making import promote
@@ -64,11 +70,11 @@ class Following:
         except InvalidRequest as error:
             self.remarks.append(f"It could not go on as a task: {error.message}")
             self._run.resume()
-            return await self._run.next()
+            return await self._heard()
         if task is not None:
             self._take(task)
         if last is not None or task is None:
-            return last or await self._run.next()
+            return last or await self._heard()
         self._run.let_go()
         return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
 

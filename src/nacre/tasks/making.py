@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ from nacre.tasks import store as stores
 from nacre.types import Plan, Request, ToolContext
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_COPY = 1024 * 1024
+_PATIENCE = 5.0
+"""Seconds for a keeper to answer."""
 
 
 def place_for(plan: Plan) -> str:
@@ -142,12 +144,19 @@ async def _ask(
     last: LastWord | None = None
     if not run.ask_adoption(adoption, folder.fd):
         return NotAdopted("its keeper is gone"), None
-    while True:
-        happening = await run.next()
-        if isinstance(happening, Adopted | NotAdopted):
-            return happening, last
-        if isinstance(happening, Stopped | Vanished | NeverBegan):
-            last = happening
+    run.wake_keeper()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                happening = await run.next()
+                if isinstance(happening, Adopted | NotAdopted):
+                    return happening, last
+                if isinstance(happening, Stopped | Vanished | NeverBegan):
+                    last = happening
+                if isinstance(happening, Vanished):
+                    return NotAdopted("its keeper is gone"), last
+    except TimeoutError:
+        return NotAdopted("its keeper does not answer"), last
 
 
 def _begin_log(folder: Folder, plan: Plan, collector: Collector) -> int:
