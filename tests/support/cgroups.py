@@ -1,4 +1,4 @@
-"""A group of processes that the kernel gives only so much memory. Only root may have one, where there is such a thing."""
+"""A group of processes that the kernel gives only so much memory. Only root may have one, and not everywhere."""
 
 from __future__ import annotations
 
