@@ -178,7 +178,7 @@ class LiveRun:
     def _explain(self) -> None:
         """The keeper has closed this run's channel without a last word."""
         if self._asked:
-            self._answer(NotAdopted("its keeper is gone"))
+            self._answer(NotAdopted("it has ended", gone=True))
         if not self._listening:
             return  # it had ended
         if self._pid is None and self._keeper.alive and not self._apart:

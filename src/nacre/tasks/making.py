@@ -117,7 +117,7 @@ async def promote(
         if isinstance(answer, Adopted):
             return reference(folder, answer.pid, answer.pgid), last
         stores.discard(folder.path)
-        if last is None:
+        if last is None and not answer.gone:
             raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
         return None, last
 
@@ -143,7 +143,7 @@ async def _ask(
     adoption = Adoption(task=os.fsencode(folder.task), cap=plan.log, seen=seen, detached=detached)
     last: LastWord | None = None
     if not run.ask_adoption(adoption, folder.fd):
-        return NotAdopted("its keeper is gone"), None
+        return NotAdopted("it has ended", gone=True), None
     run.wake_keeper()
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -154,7 +154,7 @@ async def _ask(
                 if isinstance(happening, Stopped | Vanished | NeverBegan):
                     last = happening
                 if isinstance(happening, Vanished):
-                    return NotAdopted("its keeper is gone"), last
+                    return NotAdopted("its keeper is gone", gone=True), last
     except TimeoutError:
         return NotAdopted("its keeper does not answer"), last
 
