@@ -86,8 +86,8 @@ async def test_rubbish_is_answered_or_hung_up_on(bash: Bash, tmp_path: Path, sai
 async def test_a_crowd_that_says_nothing_keeps_nobody_out_for_long(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
     task = await start(bash, tmp_path, "sleep 60")
-    crowd = [connect(tmp_path, task) for _ in range(300)]
-    await until(lambda: sum(_is_closed(line) for line in crowd) >= 300 - 256, "those who are one too many")
+    crowd = [connect(tmp_path, task) for _ in range(1100)]
+    await until(lambda: sum(_is_closed(line) for line in crowd) >= 1100 - 1024, "those who are one too many")
     for line in crowd[:10]:
         line.close()
     assert isinstance((await tasks.kill(task, grace=0)).outcome, Killed)

@@ -52,7 +52,7 @@ class Heir:
             else:
                 channel.close()
                 parent.keepers[pid] = start.tag
-                parent.likely = start if start.reusable else None
+                parent.likely = _likely(start)
                 return
         channel, pid = fork_keeper(parent, None)
         parent.keepers[pid] = start.tag
@@ -60,7 +60,7 @@ class Heir:
             channel.send(message, fds)
         finally:
             channel.close()
-        parent.likely = start if start.reusable else None
+        parent.likely = _likely(start)
 
     def due(self) -> float | None:
         """When to give it up."""
@@ -75,6 +75,11 @@ class Heir:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
+
+
+def _likely(start: Start) -> Start | None:
+    """What the next one will be like; unless that has a private directory, which is never the same."""
+    return start if start.reusable and not start.private else None
 
 
 def fork_keeper(parent: Keeper, like: Start | None) -> tuple[Channel, int]:

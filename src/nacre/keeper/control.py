@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         def close_input(self) -> None: ...
 
 
-_GUESTS = 256
+_GUESTS = 1024
 _LINE = 256
 _SIGNALS = 65
 _LONGEST = 3600.0

@@ -195,8 +195,9 @@ class LiveRun:
                 self._happen(Going())
             case [b"adopted", pid, pgid]:
                 self._answer(Adopted(int(pid), int(pgid)))
-            case [b"failed", _, reason] if self._asked:
-                self._answer(NotAdopted(reason.decode("utf-8", "replace")))
+            case [b"failed", number, reason] if self._asked:
+                gone = int(number) == errno.ESRCH
+                self._answer(NotAdopted(reason.decode("utf-8", "replace"), gone=gone))
             case [b"failed", number, reason]:
                 self._fail(int(number), reason.decode("utf-8", "replace"))
             case [b"ended", *account]:

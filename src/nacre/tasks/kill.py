@@ -72,7 +72,7 @@ async def kill(place: Place, number: int, grace: float) -> Task:
         async with asyncio.timeout(grace + _LATE):
             pause = _FIRST_PAUSE
             while place.look().alive:
-                if (line := place.reach()) is not None:
+                if (line := place.reach(to_wait=False)) is not None:
                     with line:
                         if await line.kill(number, grace):
                             await place.over()
