@@ -324,3 +324,14 @@ async def test_running_out_of_memory_is_told_from_other_deaths(
     other = await start(bash, "sleep 0.1; kill -9 $$")
     await tasks.wait(other, timeout=30)
     assert not tasks.get(other).out_of_memory
+
+
+async def test_the_store_is_private_whatever_the_umask(bash: Bash, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        task = await start(bash, "sleep 60", ToolContext(output_dir=tmp_path / "a" / "b"))
+    finally:
+        os.umask(before)
+    places = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / ".live", tmp_path / "a" / "b" / task]
+    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
+    await Tasks(tmp_path / "a" / "b").kill(task)

@@ -47,6 +47,7 @@ class Heir:
             self._channel = None
             try:
                 channel.send(message, fds)
+                os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
             except OSError:
                 channel.close()  # somebody killed it
             else:
