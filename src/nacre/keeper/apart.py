@@ -36,7 +36,8 @@ class Heir:
         self._until = time.monotonic() + PATIENCE
         if self._channel is None:
             try:
-                self._channel, self._pid = fork_keeper(parent, like)
+                # with a private directory, which is never the same again, no shell would fit
+                self._channel, self._pid = fork_keeper(parent, None if like.private else like)
             except OSError:
                 pass  # the next one will be forked when it is needed, or say why not
 
@@ -79,8 +80,8 @@ class Heir:
 
 
 def _likely(start: Start) -> Start | None:
-    """What the next one will be like; unless that has a private directory, which is never the same."""
-    return start if start.reusable and not start.private else None
+    """What the next one will be like."""
+    return start if start.reusable else None
 
 
 def fork_keeper(parent: Keeper, like: Start | None) -> tuple[Channel, int]:
