@@ -86,8 +86,11 @@ class Control:
             return  # gone again, or no descriptor left for it
         guest.setblocking(False)
         if len(self._guests) >= _GUESTS:
-            guest.close()
-            return
+            idle = next((each for each in self._guests if each not in self._waiting), None)
+            if idle is None:
+                guest.close()
+                return
+            self._dismiss(idle)  # he has had his time
         self._guests[guest] = b""
         self._loop.watch(guest, lambda: self._hear(guest))
 
