@@ -59,7 +59,6 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
                 field="working_dir",
                 hint="Something changes it just now: end that, and try again.",
             ) from error
-        _check_roots(workspace.roots)
     wanted = Wanted(
         access="workspace" if access == "workspace" else "restricted",
         network=_network(ctx.network),
@@ -70,7 +69,10 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
         around=around(hidden) if hidden else (),
         caches=() if workspace is None else caches_to_move(env, workspace),
     )
-    return enforceable(wanted, kernel(), limits)
+    enforced = enforceable(wanted, kernel(), limits)
+    if workspace is not None:
+        _check_roots(workspace.roots)
+    return enforced
 
 
 def _check_roots(roots: tuple[str, ...]) -> None:

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator
 
 from nacre.capture.record import Record
 from nacre.conclude import outcome_of, remarks_on
 from nacre.keeper.client import Folder
-from nacre.keeper.happenings import Began, Going, NeverBegan, Stopped, Vanished
-from nacre.keeper.live import start
+from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
 from nacre.tasks import store
 from nacre.tasks.making import check_room, new_folder, place_for, reference
 from nacre.tasks.sweep import tidy
 from nacre.types import Plan, Request, ToolContext
 
+_PATIENCE = 10.0
+"""Seconds that only a keeper that was stopped can take."""
 _UNWATCHED = "Protected paths that the kernel cannot hold are not put back after a background task."
 
 
 async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
     """Started and Ended."""
     check_room(plan)
-    pid, going = None, False
     with new_folder(request, ctx, plan, "background") as folder:
         run = await start(plan, None, folder)
         forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
         try:
-            while not isinstance(happening := await run.next(), Going | NeverBegan | Stopped | Vanished):
-                if isinstance(happening, Began):
-                    pid = happening.pid
-                    yield Started(pid)
-            going = isinstance(happening, Going)
-            if going:
+            pid, happening = await _settled(run)
+            if isinstance(happening, Going):
                 run.let_go()
         finally:
             if forget is not None:
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
-        if going:
+        if pid is not None:
+            yield Started(pid)
+        if isinstance(happening, Going):
             tidy(place_for(plan))
         remarks = [*plan.remarks, *([_UNWATCHED] if plan.watched else [])]
         if isinstance(happening, NeverBegan | Vanished):
@@ -65,6 +65,19 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
                 remarks=tuple(remarks),
             )
         )
+
+
+async def _settled(run: LiveRun | Stillborn) -> tuple[int | None, Going | LastWord]:
+    """Its shell, and what has become of that: it is going, or has ended already, or never began."""
+    pid = None
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while not isinstance(happening := await run.next(), Going | NeverBegan | Stopped | Vanished):
+                if isinstance(happening, Began):
+                    pid = happening.pid
+    except TimeoutError:  # somebody has stopped its keeper
+        return pid, NeverBegan(0, "its keeper does not answer") if pid is None else Going()
+    return pid, happening
 
 
 def _printed(folder: Folder, plan: Plan) -> Captured:

@@ -24,6 +24,7 @@ _LEFTOVERS = ("keep", "end", "detach")
 _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
+_SMALLEST_LOG = 64 * 1024
 _LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "hidden")
 
 
@@ -52,7 +53,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
         extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
-    log = profile.log if limits.log is None else size_of(limits.log, "limits.log")
+    log = profile.log if limits.log is None else size_of(limits.log, "limits.log", least=_SMALLEST_LOG)
     spill = profile.spill if limits.spill is None else size_of(limits.spill, "limits.spill")
     return Plan(
         text=text,

@@ -19,7 +19,7 @@ from nacre.frozen import replace
 from nacre.gate import Gate
 from nacre.keeper.client import lies_in_private_directory
 from nacre.keeper.processes import TAG_VARIABLE
-from nacre.result import Ended, Event, Exited, Result
+from nacre.result import Ended, Event, Exited, Result, Running
 from nacre.system import payload
 from nacre.told import told
 from nacre.tool import Bash, Carry, ending
@@ -27,6 +27,7 @@ from nacre.types import Plan, Request, ToolContext
 
 _NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """What bash and the keeper set for each shell."""
+_GOES_ON = "The session is as before: what goes on as a task changes nothing in it."
 _NOT_TOLD = (
     "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
     "the session is as before."
@@ -101,7 +102,8 @@ class Session:
 
     def _learn(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
         if result.task is not None and result.task.pid == result.pid:
-            return []  # it goes on, as a task: there is nothing to learn yet
+            promoted = isinstance(result.outcome, Running) and result.outcome.promoted
+            return [_GOES_ON] if promoted else []  # it has not come to its end
         last = told(state)
         directory, environment = last.directory, last.environment
         if directory is None and isinstance(result.outcome, Exited):

@@ -73,7 +73,7 @@ class Limits:
     log: int | None = None
     """Bytes of a task's log; beyond that its beginning and its end."""
     tasks: int | None = None
-    """How many tasks may be running when another is started, in one place."""
+    """How many tasks may be running in one place when another is started. What goes on as a task always may."""
     memory: int | None = None
     """Bytes of memory, all processes of the run together."""
     cpu: float | None = None

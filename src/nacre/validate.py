@@ -35,9 +35,10 @@ def one_of(value: str, choices: tuple[str, ...], field: str) -> str:
     return value
 
 
-def size_of(value: int, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidRequest("bad_limit", f"`{field}` is {value!r}.", field=field, hint="Give a number of bytes.")
+def size_of(value: int, field: str, *, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        hint = f"Give a number of bytes, at least {least:,}." if least else "Give a number of bytes."
+        raise InvalidRequest("bad_limit", f"`{field}` is {value!r}.", field=field, hint=hint)
     return value
 
 

@@ -17,6 +17,7 @@ from nacre.keeper import live
 from nacre.keeper.client import client
 from nacre.keeper.processes import children_of, look
 from nacre.result import Exited, TimedOut
+from tests.support.census import ready_shells
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import until, until_steady
@@ -81,8 +82,7 @@ def state(pid: int, program: str) -> str:
 async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_it(bash: Bash, blow: int) -> None:
     for _ in range(30):
         await bash.run("true")
-        for pid in children_of(client().pid):
-            await until(lambda pid=pid: state(pid, "bash") != "?", "a shell that waits")  # type: ignore[misc]
+        for pid in await until(lambda: ready_shells(client().pid), "a shell that waits"):
             os.kill(pid, blow)
             await until(lambda pid=pid: state(pid, "bash") in "ZTX", "the blow")  # type: ignore[misc]
         result = await bash.run(Request("echo hi", timeout=20))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, ToolContext
-from nacre.result import Exited, Killed, Running, Signalled, TimedOut
+from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, Started, ToolContext
+from nacre.result import Exited, Killed, Lost, Running, Signalled, TimedOut
 from nacre.tasks import Match, Tasks
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
@@ -180,3 +182,52 @@ async def test_a_model_that_sleeps_for_a_task_is_told_what_else_it_can_do(bash: 
     during = await bash.run("sleep 1; echo look", ctx)
     assert (before.remarks, ["nacre wait" in remark for remark in during.remarks]) == ((), [True])
     await Tasks(tmp_path).kill(task_of(result), grace=0)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_keeper_that_is_killed_or_stopped_before_it_could_become_a_task_hangs_nobody(
+    bash: Bash, tasks: Tasks, number: int
+) -> None:
+    result = None
+    async for event in bash.stream(Request("sleep 60", yield_after=0.5)):
+        if isinstance(event, Started):
+            os.kill(int(Path(f"/proc/{event.pid}/stat").read_text().rpartition(")")[2].split()[1]), number)
+        elif isinstance(event, Ended):
+            result = event.result
+    assert result is not None
+    if number == signal.SIGKILL:
+        assert (type(result.outcome), result.task) == (Lost, None)
+    else:
+        assert isinstance(result.outcome, Running)
+        await tasks.kill(task_of(result), grace=0)
+
+
+@pytest.mark.linux
+async def test_what_ends_just_when_it_would_become_a_task_loses_nothing(bash: Bash, tasks: Tasks) -> None:
+    """Its last line is in the result, whoever was first; what it leaves running is a task either way."""
+    for number in range(30):
+        delay = 0.1 + number / 500
+        result = await bash.run(Request(f"sleep 60 & echo first; sleep {delay}; echo last", yield_after=0.13))
+        task = task_of(result)
+        await tasks.wait(task, until=Match("last"), timeout=0.5)
+        said = result.output if isinstance(result.outcome, Exited) else tasks.output(task).text
+        assert said == "first\nlast\n"
+        assert not any("could not" in remark or "is no task" in remark for remark in result.remarks)
+        await tasks.kill(task, grace=0)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("leftovers", ["keep", "detach"])
+async def test_private_directories_go_with_what_they_were_made_for(
+    bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leftovers: Any
+) -> None:
+    if "restricted" not in bash.access_modes:
+        pytest.skip("this kernel confines nothing")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ctx = ToolContext(access="restricted", output_dir=tmp_path / "store")
+    request = Request("sleep 0.1", yield_after=0.05, leftovers=leftovers)
+    results = await asyncio.gather(*(bash.run(request, ctx) for _ in range(20)))
+    mine = Tasks(tmp_path / "store")
+    await mine.wait([result.task.id for result in results if result.task is not None], timeout=30)
+    await until(lambda: not [name for name in os.listdir(tmp_path) if name.startswith("nacre-")], "their end")

@@ -14,7 +14,7 @@ from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
 from nacre.keeper.folder import LIVE
 from nacre.result import Exited, Killed, Lost, NotStarted, Running
 from nacre.tasks import Match, Tasks
-from tests.support.census import is_alive
+from tests.support.census import children, is_alive
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Lifeline
@@ -181,15 +181,26 @@ async def test_a_full_disk_is_told_and_spoils_nothing_else(bash: Bash, tmp_path:
 
 
 @pytest.mark.linux
-async def test_a_keeper_that_was_stopped_by_somebody_still_obeys_when_it_goes_on(store: Path, bash: Bash) -> None:
+async def test_a_keeper_that_was_stopped_by_somebody_is_woken_to_end_its_task(store: Path, bash: Bash) -> None:
     tasks = Tasks(store)
     task = await start(bash, store, "sleep 60")
     os.kill(keeper_of(store, task), signal.SIGSTOP)
     assert tasks.get(task).alive
-    killing = asyncio.create_task(tasks.kill(task))
-    await asyncio.sleep(0.2)
-    os.kill(keeper_of(store, task), signal.SIGCONT)
-    assert isinstance((await killing).outcome, Killed)
+    assert isinstance((await tasks.kill(task)).outcome, Killed)
+
+
+@pytest.mark.linux
+async def test_a_keeper_made_ahead_that_was_stopped_or_killed_is_no_obstacle(store: Path, bash: Bash) -> None:
+    tasks = Tasks(store)
+    first = await start(bash, store, "sleep 60")
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        used = {keeper_of(store, task.id) for task in tasks.list()}
+        heirs = await until(lambda: set(heirs_of(parent(keeper_of(store, first)))) - used, "one made ahead")  # noqa: B023
+        for heir in heirs:
+            os.kill(heir, number)
+        await start(bash, store, "sleep 60")
+    for task in tasks.list():
+        assert isinstance((await tasks.kill(task.id, grace=0)).outcome, Killed)
 
 
 @pytest.mark.linux
@@ -213,6 +224,11 @@ async def test_hundreds_of_tasks_leave_nothing_open_in_the_host_or_its_keeper(st
 def keeper_of(store: Path, task: str) -> int:
     keeper: int = json.loads((store / task / "process.json").read_text())["keeper"][0]
     return keeper
+
+
+def heirs_of(pid: int) -> list[int]:
+    """Keepers that it has forked off."""
+    return [child for child in children(pid) if Path(f"/proc/{child}/comm").read_text() == "nacre-task\n"]
 
 
 def parent(pid: int) -> int:

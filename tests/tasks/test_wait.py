@@ -230,6 +230,7 @@ async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serv
         {"timeout": float("nan")},
         {"until": Match("(")},
         {"until": Match(5)},  # type: ignore[arg-type]
+        {"until": Match(re.compile(b"x"))},  # type: ignore[arg-type]
         {"until": Port(0)},
         {"until": Port(70000)},
         {"until": Quiet(-1)},

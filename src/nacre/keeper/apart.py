@@ -36,7 +36,8 @@ class Heir:
         self._until = time.monotonic() + PATIENCE
         if self._channel is None:
             try:
-                self._channel, self._pid = fork_keeper(parent, like)
+                # with a private directory, which is never the same again, no shell would fit
+                self._channel, self._pid = fork_keeper(parent, None if like.private else like)
             except OSError:
                 pass  # the next one will be forked when it is needed, or say why not
 
@@ -47,12 +48,13 @@ class Heir:
             self._channel = None
             try:
                 channel.send(message, fds)
+                os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
             except OSError:
                 channel.close()  # somebody killed it
             else:
                 channel.close()
                 parent.keepers[pid] = start.tag
-                parent.likely = start if start.reusable else None
+                parent.likely = _likely(start)
                 return
         channel, pid = fork_keeper(parent, None)
         parent.keepers[pid] = start.tag
@@ -60,7 +62,7 @@ class Heir:
             channel.send(message, fds)
         finally:
             channel.close()
-        parent.likely = start if start.reusable else None
+        parent.likely = _likely(start)
 
     def due(self) -> float | None:
         """When to give it up."""
@@ -75,6 +77,11 @@ class Heir:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
+
+
+def _likely(start: Start) -> Start | None:
+    """What the next one will be like."""
+    return start if start.reusable else None
 
 
 def fork_keeper(parent: Keeper, like: Start | None) -> tuple[Channel, int]:

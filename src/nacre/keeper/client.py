@@ -128,6 +128,9 @@ class Client:
                 self.channel.send(start.message(), fds)
             except BaseException as error:
                 control.close()
+                if private and plan.apart and folder is None:  # asked for again, it gets another
+                    with contextlib.suppress(OSError):
+                        os.rmdir(private)
                 if isinstance(error, OSError) and error.errno == errno.ETOOMANYREFS:
                     raise BlockingIOError from error  # too many descriptors on their way to the keeper
                 raise

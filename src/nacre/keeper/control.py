@@ -13,7 +13,6 @@ import struct
 from nacre.keeper.folder import CONTROL
 from nacre.keeper.log import Log
 from nacre.keeper.loop import Loop
-from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
         def close_input(self) -> None: ...
 
 
-_GUESTS = 256
+_GUESTS = 1024
 _LINE = 256
 _SIGNALS = 65
 _LONGEST = 3600.0
@@ -87,8 +86,11 @@ class Control:
             return  # gone again, or no descriptor left for it
         guest.setblocking(False)
         if len(self._guests) >= _GUESTS:
-            guest.close()
-            return
+            idle = next((each for each in self._guests if each not in self._waiting), None)
+            if idle is None:
+                guest.close()
+                return
+            self._dismiss(idle)  # he has had his time
         self._guests[guest] = b""
         self._loop.watch(guest, lambda: self._hear(guest))
 
@@ -121,8 +123,9 @@ class Control:
                     self.grown()
                     return
                 case [b"kill", number, grace] if 0 < int(number) < _SIGNALS and 0 <= float(grace) <= _LONGEST:
+                    who = who_is(guest)  # who may be gone when he is answered; he has asked all the same
                     self._say(guest, b"ok\n")
-                    self._orders.kill(int(number), float(grace), who_is(guest))
+                    self._orders.kill(int(number), float(grace), who)
                     return
                 case [b"eof"]:
                     self._say(guest, b"ok\n")
@@ -141,7 +144,8 @@ class Control:
 
 def who_is(guest: socket.socket) -> str:
     """In a few words."""
-    if not LINUX:
+    try:
+        pid, uid, _ = struct.unpack("3i", guest.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    except (AttributeError, OSError):
         return "another process"
-    pid, uid, _ = struct.unpack("3i", guest.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return f"process {pid} of user {uid}"

@@ -30,6 +30,8 @@ class Adopted(NamedTuple):
 
 class NotAdopted(NamedTuple):
     reason: str
+    gone: bool = False
+    """There is nobody to ask any more: it has ended, or its keeper is dead."""
 
 
 class NeverBegan(NamedTuple):

@@ -116,6 +116,11 @@ class LiveRun:
         self._listen_again()
         return True
 
+    def wake_keeper(self) -> None:
+        """Somebody may have stopped it."""
+        self._signal_own_keeper(signal.SIGCONT)
+        self._keeper.wake()
+
     def let_go(self) -> None:
         """Of a task: it needs nobody."""
         self._listening = False
@@ -145,8 +150,7 @@ class LiveRun:
     def _say_cancel(self) -> None:
         with contextlib.suppress(OSError):
             self._control.send(CANCEL)
-        self._signal_own_keeper(signal.SIGCONT)
-        self._keeper.wake()
+        self.wake_keeper()
 
     def _signal_own_keeper(self, number: int) -> None:
         if self._own_keeper:
@@ -174,8 +178,10 @@ class LiveRun:
     def _explain(self) -> None:
         """The keeper has closed this run's channel without a last word."""
         if self._asked:
-            self._answer(NotAdopted("it has ended"))
-        elif self._pid is None and self._keeper.alive and not self._apart:
+            self._answer(NotAdopted("it has ended", gone=True))
+        if not self._listening:
+            return  # it had ended
+        if self._pid is None and self._keeper.alive and not self._apart:
             self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
         else:
             self._lose()
@@ -189,8 +195,9 @@ class LiveRun:
                 self._happen(Going())
             case [b"adopted", pid, pgid]:
                 self._answer(Adopted(int(pid), int(pgid)))
-            case [b"failed", _, reason] if self._asked:
-                self._answer(NotAdopted(reason.decode("utf-8", "replace")))
+            case [b"failed", number, reason] if self._asked:
+                gone = int(number) == errno.ESRCH
+                self._answer(NotAdopted(reason.decode("utf-8", "replace"), gone=gone))
             case [b"failed", number, reason]:
                 self._fail(int(number), reason.decode("utf-8", "replace"))
             case [b"ended", *account]:

@@ -40,8 +40,12 @@ class Log:
         self.dropped = 0
         """Of that, what is not kept; known at the end."""
         self.problem = ""
-        """Why something could not be written, in the system's words; nothing while all is well."""
+        """Why something could not be written, in the system's words; nothing if that never happened."""
         self._again = 0.0
+        self._unwritten: set[int] = set()
+        """Where in the stream gaps begin that a full disk has made."""
+        self._unwritten_to = -1
+        """Where the last of them ends."""
         for name in os.listdir(folder) if seen > self._head else []:
             start = start_of(name)
             if start:
@@ -54,7 +58,10 @@ class Log:
         rest = memoryview(data)
         while rest:
             if self.problem and time.monotonic() < self._again:
+                if self.seen != self._unwritten_to:
+                    self._unwritten.add(self.seen)
                 self.skip(len(rest))
+                self._unwritten_to = self.seen
                 return
             try:
                 count = self._write_some(rest)
@@ -134,12 +141,12 @@ class Log:
         try:
             os.ftruncate(self._first, at)  # a note of ours may be there
             for start in sorted(self._segments):
-                at = self._mark_gap(at, start - stream)
+                at = self._mark_gap(at, stream, start)
                 length = self._join(start, at)
                 pieces.append((start, length, at))
                 at += length
                 stream = start + length
-            at = self._mark_gap(at, self.seen - stream)
+            at = self._mark_gap(at, stream, self.seen)
             self._put(self._with_line_start(last_line, at), at)
         except OSError as error:
             self.problem = self.problem or error.strerror or str(error)
@@ -147,11 +154,11 @@ class Log:
         self.dropped = self.seen - sum(length for _, length, _ in pieces) - sum(self._segments.values())
         return [piece for piece in pieces if piece[1]]
 
-    def _mark_gap(self, at: int, missing: int) -> int:
-        if missing <= 0:
+    def _mark_gap(self, at: int, start: int, end: int) -> int:
+        if end <= start:
             return at
-        why = f" ({self.problem})" if self.problem else ""
-        return self._put(self._with_line_start(f"[nacre: {missing:,} bytes left out{why}]", at), at)
+        why = f" ({self.problem})" if any(start <= place < end for place in self._unwritten) else ""
+        return self._put(self._with_line_start(f"[nacre: {end - start:,} bytes left out{why}]", at), at)
 
     def _with_line_start(self, line: str, at: int) -> bytes:
         before = os.pread(self._first, 1, at - 1) if at else b"\n"

@@ -10,6 +10,7 @@ A run that may outlive all that gets a keeper of its own, forked off this one, w
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
@@ -320,8 +321,8 @@ class Keeper(Care):
         orders.run = run
         record: Record | None = None
         try:
-            if principal is None:
-                raise ProcessLookupError
+            if principal is None or (run.ended and adoption.live):
+                raise ProcessLookupError(errno.ESRCH, "it has ended")
             record = Record(
                 os.dup(fds[0]),
                 adoption.task,

@@ -198,24 +198,27 @@ class Start:
 class Adoption:
     """From now on this run is a task. Its folder comes as a file."""
 
-    __slots__ = ("cap", "detached", "seen", "task")
+    __slots__ = ("cap", "detached", "live", "seen", "task")
 
-    def __init__(self, *, task: bytes, cap: int, seen: int, detached: bool) -> None:
+    def __init__(self, *, task: bytes, cap: int, seen: int, detached: bool, live: bool) -> None:
         self.task = task
         self.cap = cap
         self.seen = seen
         """Bytes that it has printed so far: they are in its log already, as far as they are kept."""
         self.detached = detached
         """It does not end with its host."""
+        self.live = live
+        """The run itself is meant, and not what it has left running."""
 
     def message(self) -> bytes:
-        return b"%b\0%b\0%d\0%d\0%d" % (ADOPT, self.task, self.cap, self.seen, self.detached)
+        return b"%b\0%b\0%d\0%d\0%d%d" % (ADOPT, self.task, self.cap, self.seen, self.detached, self.live)
 
     @classmethod
     def parse(cls, message: bytes) -> Adoption:
         try:
-            _, task, cap, seen, detached = message.split(b"\0")
-            return cls(task=task, cap=int(cap), seen=int(seen), detached=detached == b"1")
+            _, task, cap, seen, flags = message.split(b"\0")
+            detached, live = (flag == 49 for flag in flags)
+            return cls(task=task, cap=int(cap), seen=int(seen), detached=detached, live=live)
         except ValueError as error:
             raise Garbled("adopt") from error
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
-from nacre.keeper.happenings import Happening, Printed, Promoted, Stopped
+from nacre.keeper.happenings import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
 from nacre.keeper.live import LiveRun, Stillborn
 from nacre.keeper.run import EXIT
 from nacre.patterns import later
@@ -34,41 +35,52 @@ class Following:
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
         self._until = None if plan.yield_after is None else self._began[1] + plan.yield_after
-        self._last: list[Printed] | None = None
-        """What was read before it goes on as a task, the latest first; None until its time has come."""
+        self._waiting: deque[Happening] = deque()
+        """What has happened and was not told yet."""
+        self._yielding = False
+        """When that is told, it goes on as a task."""
         self._leftovers_stay = plan.leftovers == "keep"
         self.task: TaskRef | None = None
         """What goes on."""
         self.remarks: list[str] = []
 
     async def next(self) -> Happening:
-        if self._last is not None:
-            return self._last.pop() if self._last else await self._let_go_on()
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._yielding:
+            self._yielding = False
+            return await self._let_go_on()
         if self._until is None:
-            return await self._run.next()
+            return await self._heard()
         try:
             async with asyncio.timeout_at(self._until):
                 if asyncio.get_running_loop().time() < self._until:
-                    return await self._run.next()
+                    return await self._heard()
         except TimeoutError:
             pass
-        self._last = self._run.pause()[::-1]
+        self._until, self._yielding = None, True
+        self._waiting.extend(self._run.pause())
         return await self.next()
+
+    async def _heard(self) -> Happening:
+        """An answer that comes when nobody waits for it any more is none."""
+        while isinstance(happening := await self._run.next(), NotAdopted | Adopted | Going):
+            continue
+        return happening
 
     async def _let_go_on(self) -> Happening:
         from nacre.tasks.making import promote
 
-        self._until = self._last = None
         try:
-            task, last = await promote(self._run, self._collector, *self._asked, self._began[0])
+            task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0])
         except InvalidRequest as error:
             self.remarks.append(f"It could not go on as a task: {error.message}")
             self._run.resume()
-            return await self._run.next()
-        if task is not None:
-            self._take(task)
-        if last is not None or task is None:
-            return last or await self._run.next()
+            return await self._heard()
+        self._waiting.extend(meanwhile)
+        if task is None:
+            return await self.next()
+        self._take(task)
         self._run.let_go()
         return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
 
@@ -77,14 +89,14 @@ class Following:
         run = self._run
         if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return
-        if isinstance(run, LiveRun) and self.task is None:  # else it was just about to go on as one
+        if isinstance(run, LiveRun):
             from nacre.tasks.making import adopt
 
             become = await adopt(run, *self._asked, self._began[0])
             if isinstance(become, TaskRef):
                 self._take(become)
-            else:
-                self.remarks.append(f"What it left running is no task: {become}.")
+            elif become:
+                self.remarks.append(f"What it left running is no task: {become}")
 
     def remark_on_waiting(self, last: Happening) -> None:
         """A model that sleeps to look at a task again is told what else it can do."""

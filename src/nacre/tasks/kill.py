@@ -35,8 +35,6 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.01, 0.2
 _LONGEST = 3600.0
 _AT_ONCE = 100
 """Handles held at a time."""
-_START = 19
-"""Field 22 of /proc/PID/stat, counted from the state on."""
 
 
 def signal_number(value: int | str) -> int:
@@ -71,8 +69,9 @@ async def kill(place: Place, number: int, grace: float) -> Task:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(grace + _LATE):
             pause = _FIRST_PAUSE
+            _wake(begun_of(place))
             while place.look().alive:
-                if (line := place.reach()) is not None:
+                if (line := place.reach(to_wait=False)) is not None:
                     with line:
                         if await line.kill(number, grace):
                             await place.over()
@@ -81,6 +80,14 @@ async def kill(place: Place, number: int, grace: float) -> Task:
                 pause = min(_LAST_PAUSE, pause * 2)
     task = place.look()
     return await _end_rest(place, task, number, grace) if task.state == "lost" else task
+
+
+def _wake(begun: Begun | None) -> None:
+    """Its keeper: somebody may have stopped it."""
+    known = begun is not None and begun.keeper > 1 and begun.keeper_start and same_boot(begun.boot)
+    if begun is not None and known and processes.started(begun.keeper) == begun.keeper_start:
+        with contextlib.suppress(OSError):
+            os.kill(begun.keeper, signal.SIGCONT)
 
 
 async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task:
@@ -124,8 +131,8 @@ def remains(begun: Begun, known: dict[int, int] | None = None) -> dict[int, Seen
         found = processes.tagged(begun.tag, begun.tag) if begun.tag else {}
         if _first_lives(begun):
             found |= processes.tree({begun.pid, *_group(begun.pgid)})
-        found |= processes.tree({pid for pid, start in known.items() if _start_of(pid) == start})
-        known.update({pid: start for pid in found.keys() - known.keys() if (start := _start_of(pid))})
+        found |= processes.tree({pid for pid, start in known.items() if processes.started(pid) == start})
+        known.update({pid: start for pid in found.keys() - known.keys() if (start := processes.started(pid))})
     else:
         rows = [seen for seen in processes.listing() if seen.alive and begun.tag]
         found = {seen.pid: seen for seen in rows if tag_in(seen.command) == begun.tag}
@@ -144,13 +151,7 @@ def _first_lives(begun: Begun) -> bool:
     """The process of this number is the very one that the task began with."""
     if begun.pid <= 1 or not begun.start or not begun.boot:
         return False
-    return _start_of(begun.pid) == begun.start
-
-
-def _start_of(pid: int) -> int:
-    """In clock ticks since the boot; 0 if it is gone."""
-    fields = processes.read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return int(fields[_START]) if len(fields) > _START else 0
+    return processes.started(begun.pid) == begun.start
 
 
 def _signal(pids: Collection[int], begun: Begun, known: dict[int, int], number: int) -> set[int]:

@@ -26,6 +26,8 @@ _BLOCK = 64 * 1024
 _CHARACTER = 4
 _PATIENCE = 1.0
 """Seconds for a keeper to answer; one that takes longer has been stopped, or its machine has."""
+SILENT = -1
+"""What a keeper that does not answer has said."""
 _LOOKS = 10
 """How often a log that changes at every look is looked at."""
 
@@ -98,6 +100,7 @@ async def output_soon(folder: Folder, since: int, lines: int | None, limit: int)
 
 def _look(folder: Folder, since: int, lines: int | None, limit: int) -> Generator[Question, int | None, Output]:
     seen = 0
+    answered = False
     for left in range(_LOOKS, 0, -1):
         standing = Standing(folder)
         try:
@@ -109,13 +112,16 @@ def _look(folder: Folder, since: int, lines: int | None, limit: int) -> Generato
                 now = yield from _still_runs(standing.line, layout.end)
                 if now is None and left > 1:
                     continue
+                answered = now != SILENT
                 seen = max(end, now or 0)
                 if seen > end and cut.stuck and left > 1:
                     continue  # printed since, or never kept: the next look tells
             if cut.changed and left > 1:
                 continue
-            if since > end:
-                raise bad_cursor(since, end)
+            if since > max(seen, end):
+                if over is not None or answered:
+                    raise bad_cursor(since, max(seen, end))
+                return _nothing_new(task_of(folder, standing, layout, seen), since)  # who could say?
             return cut.output(task_of(folder, standing, layout, seen), max(seen, end))
         finally:
             standing.close()
@@ -129,8 +135,12 @@ def _still_runs(line: socket.socket, end: int) -> Generator[Question, int | None
         if now is not None and now < end:  # the last line is nacre's own
             now = yield line, end - 1
     except TimeoutError:
-        return end
+        return SILENT
     return now
+
+
+def _nothing_new(task: Task, since: int) -> Output:
+    return Output(task=task, data=b"", start=since, cursor=since, dropped=0, skipped=0, more=False)
 
 
 def bad_cursor(since: int, end: int) -> InvalidRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from nacre.capture import Collector
 from nacre.errors import InvalidRequest
 from nacre.keeper.client import Folder
 from nacre.keeper.folder import LOG, STDIN
-from nacre.keeper.happenings import Adopted, LastWord, NeverBegan, NotAdopted, Stopped, Vanished
+from nacre.keeper.happenings import Adopted, Happening, NotAdopted, Vanished
 from nacre.keeper.live import LiveRun, Stillborn
 from nacre.keeper.log import Log
 from nacre.keeper.wire import Adoption
@@ -21,7 +22,8 @@ from nacre.tasks import store as stores
 from nacre.types import Plan, Request, ToolContext
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_COPY = 1024 * 1024
+_PATIENCE = 5.0
+"""Seconds for a keeper to answer."""
 
 
 def place_for(plan: Plan) -> str:
@@ -98,56 +100,71 @@ def reference(folder: Folder, pid: int, pgid: int) -> TaskRef:
 
 async def promote(
     run: LiveRun | Stillborn, collector: Collector, request: Request, ctx: ToolContext, plan: Plan, began: float
-) -> tuple[TaskRef | None, LastWord | None]:
-    """The task it goes on as, and its last word, if it has ended meanwhile: what goes on then is what it left running.
+) -> tuple[TaskRef | None, list[Happening]]:
+    """The task that it goes on as, or what has happened meanwhile: it has ended.
 
     Nobody reads from it while this lasts. InvalidRequest: it cannot become one.
     """
     if not isinstance(run, LiveRun):
-        return None, await run.next()
+        return None, []
     with new_folder(request, ctx, plan, "promoted", began=began) as folder:
-        seen = _begin_log(folder, plan, collector)
         try:
-            answer, last = await _ask(run, folder, plan, seen=seen, detached=True)
+            seen = _begin_log(folder, plan, collector)
+            answer, meanwhile = await _ask(run, folder, plan, seen=seen, detached=True, live=True)
+        except OSError as error:
+            stores.discard(folder.path)
+            raise stores.not_kept(place_for(plan), error) from error
         except BaseException:
             stores.discard(folder.path)
             raise
         if isinstance(answer, Adopted):
-            return reference(folder, answer.pid, answer.pgid), last
+            return reference(folder, answer.pid, answer.pgid), meanwhile
         stores.discard(folder.path)
-        if last is None:
+        if not answer.gone:
             raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
-        return None, last
+        return None, meanwhile
 
 
 async def adopt(run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, began: float) -> TaskRef | str:
-    """What it left running as a task, or why not."""
+    """What it left running as a task, or why not; nothing if that has ended by now."""
     try:
         check_room(plan)
         with new_folder(request, ctx, plan, "adopted", began=began) as folder:
-            answer, _ = await _ask(run, folder, plan, seen=0, detached=plan.detach)
+            try:
+                answer, _ = await _ask(run, folder, plan, seen=0, detached=plan.detach, live=False)
+            except BaseException:
+                stores.discard(folder.path)
+                raise
             if isinstance(answer, Adopted):
                 return reference(folder, answer.pid, answer.pgid)
             stores.discard(folder.path)
-            return answer.reason
+            return "" if answer.gone else answer.reason
     except InvalidRequest as error:
         return error.message
+    except OSError as error:  # no descriptor left to look with
+        return f"{error.strerror}."
 
 
 async def _ask(
-    run: LiveRun, folder: Folder, plan: Plan, *, seen: int, detached: bool
-) -> tuple[Adopted | NotAdopted, LastWord | None]:
-    """The keeper's answer, and the run's last word if that came first."""
-    adoption = Adoption(task=os.fsencode(folder.task), cap=plan.log, seen=seen, detached=detached)
-    last: LastWord | None = None
+    run: LiveRun, folder: Folder, plan: Plan, *, seen: int, detached: bool, live: bool
+) -> tuple[Adopted | NotAdopted, list[Happening]]:
+    """The keeper's answer, and what has happened before it came."""
+    adoption = Adoption(task=os.fsencode(folder.task), cap=plan.log, seen=seen, detached=detached, live=live)
+    meanwhile: list[Happening] = []
     if not run.ask_adoption(adoption, folder.fd):
-        return NotAdopted("its keeper is gone"), None
-    while True:
-        happening = await run.next()
-        if isinstance(happening, Adopted | NotAdopted):
-            return happening, last
-        if isinstance(happening, Stopped | Vanished | NeverBegan):
-            last = happening
+        return NotAdopted("it has ended", gone=True), meanwhile
+    run.wake_keeper()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                happening = await run.next()
+                if isinstance(happening, Adopted | NotAdopted):
+                    return happening, meanwhile
+                meanwhile.append(happening)
+                if isinstance(happening, Vanished):
+                    return NotAdopted("its keeper is gone", gone=True), meanwhile
+    except TimeoutError:
+        return NotAdopted("its keeper does not answer"), meanwhile
 
 
 def _begin_log(folder: Folder, plan: Plan, collector: Collector) -> int:

@@ -24,7 +24,10 @@ class Match:
 
     def compiled(self) -> re.Pattern[str]:
         try:
-            return re.compile(self.pattern)
+            compiled = re.compile(self.pattern)
+            if not isinstance(compiled.pattern, str):
+                raise TypeError("it is for bytes, and lines are text")
+            return compiled
         except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise InvalidRequest(
                 "bad_pattern",

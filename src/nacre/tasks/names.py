@@ -35,7 +35,7 @@ def no_such_task(store: str, id: object) -> NoSuchTask:
     digits = wanted.removeprefix(_PREFIX)
     several = sorted(each for each in ids if digits and each.startswith(_PREFIX + digits))
     shown = repr(wanted if len(wanted) <= 40 else wanted[:39] + "…") if wanted else repr(id)[:40]
-    if several and _BEGINNING.fullmatch(digits):
+    if len(several) > 1 and _BEGINNING.fullmatch(digits):
         return NoSuchTask(
             "no_such_task",
             f"{len(several)} tasks begin with {shown}.",

@@ -58,9 +58,9 @@ class Place:
         with folder:
             yield folder
 
-    def reach(self) -> Line | None:
-        """Its keeper; None if it cannot be reached now."""
-        if too_many():
+    def reach(self, *, to_wait: bool = True) -> Line | None:
+        """Its keeper; None if it cannot be reached now. Who only waits can do without, if there are many who do."""
+        if to_wait and too_many():
             return None
         try:
             with self.opened() as folder:

@@ -46,7 +46,7 @@ async def close_stdin(place: Place) -> None:
         task = place.look()
         if not task.alive or not task.stdin:
             _refuse(place, "")
-        if (line := place.reach()) is not None:
+        if (line := place.reach(to_wait=False)) is not None:
             with line:
                 if await line.close_stdin():
                     return

@@ -74,7 +74,7 @@ def _new_directory(store: str) -> tuple[str, str]:
         except FileExistsError:
             continue
         except FileNotFoundError:
-            os.makedirs(os.path.join(store, LIVE), mode=0o700, exist_ok=True)
+            _make_private(os.path.join(store, LIVE))
 
 
 def discard(directory: str) -> None:
@@ -96,11 +96,22 @@ def not_kept(store: str, error: OSError) -> InvalidRequest:
     )
 
 
+def _make_private(path: str) -> None:
+    """A directory and those above it, for this user alone; what is there stays as it is."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_private(os.path.dirname(path))
+        os.mkdir(path, 0o700)
+
+
 def _mark_live(store: str, name: str) -> None:
     try:
         os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
     except FileNotFoundError:  # the first task here
-        os.makedirs(os.path.join(store, LIVE), mode=0o700, exist_ok=True)
+        _make_private(os.path.join(store, LIVE))
         os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
 
 

@@ -1,0 +1,87 @@
+"""What is hidden from a confined command cannot be read, by whatever name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import AccessUnavailable
+from nacre.result import Exited
+from tests.support.confined import HERE, PYTHON, confined, run
+
+pytestmark = confined
+
+
+# what is hidden
+
+
+async def test_what_is_hidden_cannot_be_read_because_it_has_another_name(place: Path) -> None:
+    (place / "h" / "in").mkdir(parents=True)
+    for name in ("secret", "in/secret"):
+        (place / "h" / name).write_text("s3cret")
+        (place / "h" / f"alias-{len(name)}").hardlink_to(place / "h" / name)
+    for hidden in ("secret", "in"):
+        path = "h/secret" if hidden == "secret" else "h/in/secret"
+        result = await run(f"cat {path}", place, access="restricted", hidden=(f"h/{hidden}",))
+        assert "hidden" in result.enforced
+        assert "s3cret" not in result.output
+
+
+@pytest.mark.parametrize("access", ["restricted", "workspace"])
+async def test_what_is_hidden_cannot_be_read_by_any_path(place: Path, access: str) -> None:
+    secrets = place.parent / "secrets"
+    secrets.mkdir()
+    (secrets / "key").write_text("KEY-IN-DIRECTORY")
+    (place.parent / "token").write_text("KEY-IN-FILE")
+    (place.parent / "beside").symlink_to("secrets")
+    (place.parent / "above").symlink_to(place.parent)
+    (place / "link").symlink_to(secrets)
+    (place / "token-link").symlink_to(place.parent / "token")
+    ways = [
+        f"{prefix}{place.parent}/{name}"
+        for prefix in ("", "/proc/self/root", "/proc/thread-self/root")
+        for name in ("secrets/key", "token")
+    ]
+    ways += ["../secrets/key", "../token", "link/key", "token-link", "/proc/self/cwd/../token"]
+    ways += [f"/proc/{pid}/root{place.parent}/token" for pid in ("1", "$PPID", "$$")]
+    ways += ["../beside/key", "../above/token", "../above/secrets/key"]
+    reads = "\n".join(
+        f"cat {way}; {PYTHON} -c 'print(open(\"{way}\").read())'; cp {way} $TMPDIR/c && cat $TMPDIR/c" for way in ways
+    )
+    result = await run(f"({reads}) 2>/dev/null\ncat ../outside", place, access=access, hidden=(secrets, "../token"))
+    assert result.stdout.strip() == "precious", "all but what is hidden can be read"
+    assert "hidden" in result.enforced
+    assert (secrets / "key").read_text() == "KEY-IN-DIRECTORY"
+
+
+async def test_hidden_by_way_of_a_link_hides_what_it_leads_to(place: Path) -> None:
+    (place.parent / "token").write_text("KEY")
+    (place.parent / "pointer").symlink_to("token")
+    result = await run("cat ../token ../pointer", place, access="restricted", hidden=("../pointer",))
+    assert "KEY" not in result.output
+
+
+async def test_inside_what_may_be_written_nothing_is_hidden_without_mounts(place: Path) -> None:
+    (place / "token").write_text("KEY")
+    if HERE.mounts:
+        result = await run("cat token; rm -f token; mv token t", place, hidden=("token",))
+        assert "KEY" not in result.output
+        assert (place / "token").read_text() == "KEY"
+        return
+    with pytest.raises(AccessUnavailable, match="hidden"):
+        await run("cat token", place, hidden=("token",))
+    partial = await run("cat token", place, hidden=("token",), allow_partial=True)
+    assert (partial.output, "hidden" in partial.enforced) == ("KEY", False)
+
+
+@pytest.mark.parametrize("access", ["restricted", "workspace"])
+async def test_with_something_hidden_the_rest_of_the_system_works(place: Path, access: str) -> None:
+    (place.parent / "token").write_text("KEY")
+    result = await run(
+        "seq 5 | sort -n | tail -1; cat <(echo sub); cat <<<here; ls / >/dev/null && echo listed",
+        place,
+        access=access,
+        hidden=("../token",),
+    )
+    assert (result.outcome, result.output) == (Exited(0), "5\nsub\nhere\nlisted\n")

@@ -1,0 +1,287 @@
+"""What is protected in a workspace stays as it was: hooks, configuration, whatever git could be led to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import subprocess
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, ToolContext
+from nacre.guard import Guard
+from nacre.result import Chunk, Exited
+from tests.support.confined import HERE, attempts, confined, run
+from tests.support.repositories import git, repository, worktree
+from tests.support.waiting import until
+
+pytestmark = confined
+
+
+# what is protected
+
+
+def furnish(place: Path) -> Path:
+    """A repository in which everything that is protected exists."""
+    repo = repository(place / "repo")
+    for name in (".claude", ".nacre", "kept.d"):
+        (repo / name).mkdir()
+    (repo / ".claude" / "settings.json").write_text("{}")
+    for name in (".mcp.json", "kept", ".git/config.worktree"):
+        (repo / name).write_text("")
+    (repo / ".git" / "commondir").write_text(".\n")
+    return repo
+
+
+PROTECTED = {
+    "hook": "echo x > .git/hooks/pre-commit",
+    "hooks-moved": "mv .git/hooks .git/away",
+    "hooks-replaced": "rm -rf .git/hooks; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+    "config-appended": "echo '[core]' >> .git/config",
+    "config-by-git": "git config core.fsmonitor evil",
+    "config-replaced": "cp .git/config c; mv c .git/config",
+    "config-linked": "ln -f file .git/config",
+    "orders": "echo x > .claude/settings.json",
+    "orders-made": "echo x > .claude/more",
+    "orders-moved": "mv .claude c",
+    "mcp": "echo x > .mcp.json",
+    "named": "echo x > kept",
+    "named-mode": "chmod 777 kept",
+    "named-directory": "echo x > kept.d/x",
+}
+
+
+def contents(repo: Path) -> dict[str, tuple[int, bytes]]:
+    found = {}
+    for name in (
+        ".git/hooks",
+        ".git/config",
+        ".git/config.worktree",
+        ".git/commondir",
+        ".claude",
+        ".nacre",
+        ".mcp.json",
+        "kept",
+        "kept.d",
+    ):
+        for path in (repo / name, *(repo / name).rglob("*")):
+            found[str(path)] = (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+    return found
+
+
+@pytest.mark.parametrize("deed", PROTECTED)
+async def test_what_is_protected_stays_as_it_is(place: Path, deed: str) -> None:
+    repo = furnish(place)
+    before = contents(repo)
+    through, result = await attempts({deed: PROTECTED[deed]}, repo, protected=("kept", repo / "kept.d"))
+    assert contents(repo) == before
+    if HERE.mounts:
+        assert (through, result.remarks) == ([], ())
+        assert "protected" in result.enforced
+    else:
+        assert "protected" not in result.enforced
+        assert all(" is protected: it was " in remark for remark in result.remarks)
+        assert all(remark.endswith("and has been put back.") for remark in result.remarks)
+        assert (through == [deed]) == (result.remarks != ()) or deed == "config-linked"
+
+
+MADE = {
+    ".claude": "mkdir .claude; echo x > .claude/settings.json",
+    ".nacre": "echo x > .nacre",
+    ".mcp.json": "echo x > .mcp.json",
+    ".git/config": "git init -q .",
+    "later": "echo x > later",
+}
+
+
+@pytest.mark.parametrize("path", MADE)
+async def test_what_is_protected_and_not_there_is_not_there_afterwards(place: Path, path: str) -> None:
+    result = await run(MADE[path], place, protected=("later",))
+    assert not os.path.lexists(place / path)
+    assert "protected" not in result.enforced
+    assert f"{place / path} is protected: it was made, and has been removed." in result.remarks
+
+
+async def test_a_link_in_place_of_the_repository_is_not_left(place: Path) -> None:
+    result = await run("mkdir -p evil/hooks; echo x > evil/hooks/pre-commit; ln -s evil .git", place)
+    assert not os.path.lexists(place / ".git")
+    assert [remark for remark in result.remarks if "a link was put at" in remark]
+
+
+async def test_the_repository_cannot_be_moved_from_under_its_protection(place: Path) -> None:
+    repo = furnish(place)
+    move = "mv .git away && mkdir .git && cp -r away/. .git && echo x > .git/hooks/pre-commit"
+    through, result = await attempts({"moved": move}, repo)
+    assert not (repo / ".git" / "hooks" / "pre-commit").exists()
+    if HERE.mounts:
+        assert (through, result.remarks) == ([], ())
+    else:
+        assert [remark for remark in result.remarks if remark.startswith(f"{repo}/.git/hooks is protected")]
+
+
+def evil(place: Path) -> str:
+    """What git would run, as a word of the shell."""
+    return shlex.quote(f"touch {place}/PWNED;false")
+
+
+def is_armed(tree: Path, place: Path) -> bool:
+    """Whether the next look of its user at a tree runs what a command has left."""
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(tree, "status")
+    return (place / "PWNED").exists()
+
+
+def elsewhere(repo: str, place: Path) -> str:
+    """Another repository with all that git needs, and more."""
+    copy = f"mkdir evil && cp -r {repo}/.git/objects {repo}/.git/refs {repo}/.git/config evil/"
+    return f"{copy} && git config -f evil/config core.fsmonitor {evil(place)}"
+
+
+async def test_git_is_not_led_to_another_configuration(place: Path) -> None:
+    repo = repository(place / "repo")
+    result = await run(f"{elsewhere('.', place)} && echo ../evil > .git/commondir", repo)
+    assert result.outcome == Exited(0)
+    assert f"{repo}/.git/commondir is protected: it was made, and has been removed." in result.remarks
+    assert not is_armed(repo, place)
+
+
+@pytest.mark.parametrize("way", ["straight", "moved"])
+async def test_nor_is_it_in_a_linked_worktree_from_the_main_tree(place: Path, way: str) -> None:
+    repo = repository(place / "repo")
+    tree = worktree(repo, place / "tree")
+    lead = f"echo {repo}/evil > .git/worktrees/tree/commondir"
+    if way == "moved":
+        lead = f"mv .git/worktrees .git/away; cp -r .git/away .git/worktrees; {lead}"
+    await run(f"{elsewhere('.', place)}; {lead}", repo)
+    assert not is_armed(tree, place)
+
+
+async def test_nor_is_it_in_another_root(place: Path) -> None:
+    repo = repository(place / "repo")
+    here = place / "here"
+    here.mkdir()
+    deeds = {
+        "config": f"git config -f ../repo/.git/config core.fsmonitor {evil(place)}",
+        "commondir": f"{elsewhere('../repo', place)} && echo {here}/evil > ../repo/.git/commondir",
+        "orders": "mkdir ../repo/.claude",
+    }
+    await attempts(deeds, here, writable=(repo,))
+    assert not is_armed(repo, place)
+    assert not (repo / ".claude").exists()
+
+
+async def test_nor_is_it_in_a_submodule(place: Path) -> None:
+    repo, other = repository(place / "repo"), repository(place / "other")
+    git(repo, "submodule", "--quiet", "add", str(other), "inner")
+    copy = f"cp -r .git/modules/inner x && git config -f x/config core.worktree {repo}/inner"
+    arm = f"git config -f x/config core.fsmonitor {evil(place)} && echo gitdir: {repo}/x > inner/.git"
+    await run(f"{copy} && {arm}", repo)
+    assert not is_armed(repo, place)
+
+
+async def test_nor_is_a_repository_made_in_a_subdirectory_of_one(place: Path) -> None:
+    repo = repository(place / "repo")
+    (repo / "src").mkdir()
+    result = await run(f"git init -q . && git config core.fsmonitor {evil(place)}; touch .git/hooks/x", repo / "src")
+    assert f"{repo}/src/.git/config is protected: it was made, and has been removed." in result.remarks
+    assert not is_armed(repo / "src", place)
+
+
+async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(place: Path) -> None:
+    """It is told to end, and has its grace for that: only then is anything put back."""
+    trap = "trap 'sleep .3; mkdir -p .claude; echo x > .claude/settings.json; touch done; exit' TERM"
+    stream = Bash().stream(f"{trap}; echo ready; sleep 60 & wait", ToolContext(access="workspace", working_dir=place))
+    async with contextlib.aclosing(stream):
+        async for event in stream:
+            if isinstance(event, Chunk):
+                break
+    assert os.listdir(place) == ["done"]
+
+
+async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
+    trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
+    task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
+    await until((place / "ready").exists, "the trap")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(os.listdir(place)) == ["done", "ready"]
+
+
+async def test_so_it_is_when_its_task_is_cancelled_again_and_again(place: Path) -> None:
+    """As some frameworks do until it has ended."""
+    trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
+    task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
+    await until((place / "ready").exists, "the trap")
+    while not task.done():
+        task.cancel()
+        await asyncio.sleep(0)
+    await until(lambda: sorted(os.listdir(place)) == ["done", "ready"], "what it did to be undone")
+
+
+async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    class Watched(Guard):
+        def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
+            threads.append(threading.get_ident())
+            super().__init__(paths, roots)
+
+        def restore(self) -> list[str]:
+            threads.append(threading.get_ident())
+            return super().restore()
+
+    monkeypatch.setattr("nacre.guard.Guard", Watched)
+    assert (await run("mkdir .claude", place)).ok
+    assert os.listdir(place) == []
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+
+
+async def test_a_repository_turned_into_a_pointer_to_itself_runs_nothing(place: Path) -> None:
+    repo = repository(place / "repo")
+    command = f"mv .git .x && echo gitdir: ./.x > .git && git config -f .x/config core.fsmonitor {evil(place)}"
+    through, _ = await attempts({"pointer": command}, repo)
+    assert not is_armed(repo, place)
+    assert (repo / ".git").is_dir() == (through == []) == HERE.mounts
+
+
+async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_replaced(place: Path) -> None:
+    """git replaces its configuration whenever the user changes it: a mount on the old one would go with it."""
+    repo = furnish(place)
+    for _ in range(3):
+        assert (await run("true", repo)).ok
+        git(repo, "config", "user.name", "Somebody")
+        before = contents(repo)
+        through, result = await attempts({"config": "echo '[core]' >> .git/config"}, repo)
+        assert contents(repo) == before
+        assert (through == []) == ("protected" in result.enforced) == (result.remarks == ())
+
+
+async def test_protected_orders_that_are_a_link_stay_what_they_are(place: Path) -> None:
+    (place / "orders").mkdir()
+    (place / "orders" / "settings.json").write_text("{}")
+    (place / ".claude").symlink_to("orders")
+    through, result = await attempts(
+        {"link": "rm .claude; mkdir .claude", "target": "echo x > orders/settings.json"}, place
+    )
+    assert os.readlink(place / ".claude") == "orders"
+    assert (place / "orders" / "settings.json").read_text() == "{}"
+    assert "protected" not in result.enforced
+    assert f"{place}/.claude is protected: it was changed, and has been put back." in result.remarks
+    assert ("target" in through) == (not HERE.mounts)
+
+
+async def test_a_submodules_hooks_are_protected_from_the_tree_above(place: Path) -> None:
+    repo, other = repository(place / "repo"), repository(place / "other")
+    git(repo, "submodule", "--quiet", "add", str(other), "libs/deep")
+    module = repo / ".git" / "modules" / "libs" / "deep"
+    before = (module / "config").read_bytes()
+    await attempts({"config": f"echo x >> {module}/config", "hook": f"echo x > {module}/hooks/pre-commit"}, repo)
+    assert (module / "config").read_bytes() == before
+    assert not (module / "hooks" / "pre-commit").exists()

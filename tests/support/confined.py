@@ -1,0 +1,38 @@
+"""What tests of confined commands share: what this kernel can do, a place to work in, and a command run there."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import Bash, Request, Result, ToolContext
+from nacre.result import Exited
+from nacre.sandbox.kernel import probe
+
+HERE = probe()
+confined = [
+    pytest.mark.req("P-008"),
+    pytest.mark.linux,
+    pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="nothing can be confined here"),
+]
+needs_mounts = pytest.mark.skipif(not HERE.mounts, reason="needs mount namespaces, which takes root")
+needs_networks = pytest.mark.skipif(not HERE.networks, reason="needs network namespaces, which takes root")
+needs_ports = pytest.mark.skipif(HERE.landlock < 4, reason="needs Landlock's network rules")
+PYTHON = f"{shlex.quote(sys.executable)} -IS"
+
+
+async def run(command: str, place: Path, *, env: dict[str, str] | None = None, **given: Any) -> Result:
+    context = {"access": "workspace", "working_dir": place, **given}
+    return await Bash().run(Request(command, env=env or {}, timeout=60), ToolContext(**context))
+
+
+async def attempts(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:
+    """Those that went through, of many, each by itself in one run."""
+    text = "\n".join(f"( {command} ) >/dev/null 2>&1 && echo {name}" for name, command in commands.items())
+    result = await run(f"{text}\n:", place, **given)
+    assert result.outcome == Exited(0), result
+    return result.stdout.split(), result
