@@ -1,0 +1,164 @@
+"""Which bytes are not text, and what they are instead. Pure.
+
+Text is UTF-8 with little else in it. A NUL now and then is a separator (`find -print0`), a few bytes of another
+encoding are replaced; four NULs in a row, many bytes that no terminal would show, or a magic number with any of them
+are binary. Lines of text before and after it stay text.
+"""
+
+from __future__ import annotations
+
+from nacre.frozen import frozen
+
+_SAMPLE = 64 * 1024
+"""Bytes at each end that are looked at."""
+_UNUSUAL = bytes([*range(1, 7), *range(14, 27), *range(28, 32), 127])
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (0, b"\xff\xd8\xff", "JPEG image"),
+    (0, b"GIF87a", "GIF image"),
+    (0, b"GIF89a", "GIF image"),
+    (8, b"WEBP", "WebP image"),
+    (8, b"WAVE", "WAV audio"),
+    (0, b"BM", "BMP image"),
+    (0, b"II*\x00", "TIFF image"),
+    (0, b"MM\x00*", "TIFF image"),
+    (0, b"\x00\x00\x01\x00", "icon"),
+    (4, b"ftypavif", "AVIF image"),
+    (4, b"ftyphei", "HEIF image"),
+    (4, b"ftypqt", "QuickTime video"),
+    (4, b"ftyp", "MP4 video"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM video"),
+    (0, b"OggS", "Ogg media"),
+    (0, b"fLaC", "FLAC audio"),
+    (0, b"ID3", "MP3 audio"),
+    (0, b"%PDF-", "PDF document"),
+    (0, b"\x1f\x8b", "gzip archive"),
+    (0, b"PK\x03\x04", "ZIP archive (or docx, jar, whl …)"),
+    (0, b"PK\x05\x06", "empty ZIP archive"),
+    (0, b"\xfd7zXZ\x00", "xz archive"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd archive"),
+    (0, b"BZh", "bzip2 archive"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
+    (0, b"Rar!\x1a\x07", "RAR archive"),
+    (0, b"\x04\x22\x4d\x18", "LZ4 archive"),
+    (257, b"ustar", "tar archive"),
+    (0, b"!<arch>\n", "ar archive (static library or deb)"),
+    (0, b"\x7fELF", "ELF program or library"),
+    (0, b"MZ", "Windows program or library"),
+    (0, b"\xcf\xfa\xed\xfe", "Mach-O program or library"),
+    (0, b"\xca\xfe\xba\xbe", "Java class or Mach-O program"),
+    (0, b"\x00asm", "WebAssembly module"),
+    (0, b"dex\n", "Android program"),
+    (0, b"SQLite format 3\x00", "SQLite database"),
+    (0, b"PAR1", "Parquet table"),
+    (0, b"\x93NUMPY", "NumPy array"),
+    (0, b"\x89HDF\r\n\x1a\n", "HDF5 file"),
+    (0, b"GGUF", "GGUF model"),
+    (0, b"wOFF", "web font"),
+    (0, b"wOF2", "web font"),
+    (0, b"\x00\x01\x00\x00\x00", "TrueType font"),
+    (0, b"OTTO", "OpenType font"),
+    (0, b"DIRC", "git index"),
+    (0, b"PACK", "git pack"),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Office document"),
+    (0, b"\x80\x04\x95", "Python pickle"),
+)
+
+
+@frozen
+class Binary:
+    """Where it lies between lines of text."""
+
+    before: int
+    """Bytes of text at the start."""
+    after: int
+    """Bytes of text at the end."""
+    kind: str
+
+
+def kind(data: bytes) -> str:
+    """By its magic number; empty when it has none that is known."""
+    return next((name for place, magic, name in _MAGIC if data.startswith(magic, place)), "")
+
+
+def is_binary(data: bytes) -> bool:
+    """By a sample of both ends."""
+    if len(data) > 2 * _SAMPLE:
+        data = data[:_SAMPLE] + data[-_SAMPLE:]
+    nuls = data.count(0)
+    unusual = len(data) - len(data.translate(None, _UNUSUAL))
+    invalid = 0
+    if not data.isascii():
+        invalid = data.decode("utf-8", "replace").count("\ufffd") - data.count(b"\xef\xbf\xbd")
+    strange = nuls + unusual + invalid
+    if not strange:
+        return data.startswith(b"%PDF-")
+    if b"\0\0\0\0" in data or (kind(data) and (not data[:2].isalnum() or nuls or strange > 0.05 * len(data))):
+        return True
+    if not nuls and not unusual:
+        return invalid > 0.3 * len(data)
+    if not unusual and not invalid:
+        return nuls > 0.4 * len(data)
+    return strange > 0.1 * len(data)
+
+
+def find(head: bytes, tail: bytes = b"") -> Binary | None:
+    """None: it is text."""
+    data = head + tail
+    if not data or not is_binary(data):
+        return None
+    before = _text_before(data)
+    what = kind(data[before:]) or _guess(data[before:])
+    after = 0 if what.startswith("PDF") else _text_after(data[before:])  # a PDF ends in lines of its own
+    return Binary(before, after, what)
+
+
+def describe(what: str, size: int, start: bytes) -> str:
+    """A line about it."""
+    if what:
+        return f"[binary output, not shown: {what}, {size:,} bytes]"
+    return f"[binary output, not shown: {size:,} bytes, the first are {start[:16].hex(' ')}]"
+
+
+def _guess(data: bytes) -> str:
+    data = data[:_SAMPLE]
+    if not data.strip(b"\0"):
+        return "nothing but NULs"
+    if b"\0" not in data and len(data.translate(None, _UNUSUAL)) == len(data):
+        return "text that is not UTF-8"
+    even, odd = data[::2].count(0), data[1::2].count(0)
+    if max(even, odd) > 0.3 * len(data) and min(even, odd) < 0.05 * len(data):
+        return "text in UTF-16 without its mark"
+    return ""
+
+
+def _text_before(data: bytes) -> int:
+    """Whole lines at the start that are text."""
+    place = 0
+    while not kind(data[place : place + 300]):
+        stop = data.find(b"\n", place) + 1
+        if not stop or not _is_text(data[place:stop]):
+            return place
+        place = stop
+    return place
+
+
+def _text_after(data: bytes) -> int:
+    """Whole lines at the end that are text; few bytes of it are chance."""
+    place = len(data)
+    while place:
+        begin = data.rfind(b"\n", 0, place - 1) + 1
+        if not begin or not _is_text(data[begin:place]):
+            break
+        place = begin
+    return len(data) - place if len(data) - place >= 8 else 0
+
+
+def _is_text(line: bytes) -> bool:
+    if b"\0" in line or len(line.translate(None, _UNUSUAL)) != len(line):
+        return False
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,292 @@
+"""Runs of lines that say the same: the first and the last are kept, between them stands how many there were. Pure.
+
+A run is a stretch of neighbours with one key:
+
+- `identical` lines. Folded as soon as that is shorter.
+- `progress`: what tools print while all goes well (tests that passed, packages that are fetched, unpacked or compiled,
+  lines with a percentage, lines of a log with its time) is alike in all but numbers, or names. Folded from `PROGRESS`
+  lines on.
+- `counted` lines: other lines that differ in numbers, hexadecimals and sizes only. They may be what was asked for, so a
+  run is long, `COUNTED` lines, before it is folded, and lines that are more digits than letters never are: those are
+  data.
+
+Lines that tell of an error or warn (`errors.notable_lines`) are folded only if identical.
+
+Pieces know which part of the text they stand for, so that the next step can count what it leaves out in lines of the
+text, not of what is shown. They come from the front (`forward`) or from the back (`backward`), as many as are asked
+for: of a text that will be cut, only the parts that are shown are folded. Both see the same runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TypeAlias
+
+from nacre.frozen import frozen
+from nacre.output.errors import is_notable, notable_lines
+from nacre.patterns import later
+
+PROGRESS = 8
+"""Hidden lines, at least, of a run of progress."""
+COUNTED = 48
+"""Hidden lines, at least, of a run of lines that differ in numbers."""
+LONGEST = 2000
+"""Characters of a line that may be part of a run."""
+
+_LAYER = later(
+    r"[0-9a-f]{12}: (?:Pull complete|Already exists|Pulling fs layer|Waiting|Download complete|Layer already exists"
+    r"|Pushed|Preparing)\s*"
+)
+_STEP = later(r"\[\s*(?:\d{1,3}%|\d+/\d+)\] +(?:Building|Linking|Generating|Compiling|Copying|CC|CXX|LD)\b.*")
+_BAR = later(r"\s+[━╸╺─█-]{10,} .*")
+_BEGINNINGS = {
+    "Compiling": ("built", later(r"\s+\w+ \S+ v\d.*")),
+    "Downloading": ("collected", later(r"\s+\w+ \S.*")),
+    "Collecting": ("collected", later(r"\w+ \S.*")),
+    "Obtaining": ("collected", later(r"\w+ \S.*")),
+    "Using": ("collected", later(r"\s+Using cached \S.*")),
+    "Requirement": ("satisfied", later(r"Requirement already satisfied: .*")),
+    "Selecting": ("unpacked", later(r"Selecting previously unselected package .*")),
+    "Preparing": ("unpacked", later(r"Preparing to unpack .*")),
+    "Unpacking": ("unpacked", later(r"Unpacking \S.* \.\.\.")),
+    "Setting": ("set up", later(r"Setting up \S.* \.\.\.")),
+    "test": ("passed", later(r"test \S.* \.\.\. ok")),
+    "ok": ("passed", later(r"ok \d+\b.*")),
+    "---": ("passed", later(r"\s*--- PASS: .*")),
+    "===": ("passed", later(r"=== (?:RUN|PAUSE|CONT|NAME) .*")),
+    "✓": ("passed", later(r".*")),
+    "✔": ("passed", later(r".*")),
+    "√": ("passed", later(r".*")),
+    **{word: ("built", later(r"\s+\w+ \S+ v\d.*")) for word in ("Checking", "Fresh", "Documenting")},
+    **{word: ("fetched", later(r"\s+\w+ \S+ v\d.*")) for word in ("Downloaded", "Adding", "Updating", "Locking")},
+    **{word: ("made", later(r"  \w+ +(?:\[M\] +)?\S+")) for word in ("CC", "CXX", "LD", "AR", "AS", "GEN", "HOSTCC")},
+}
+"""The first word of a line, what such lines tell of, and how the whole of one looks."""
+_GOT = ("Get:", "Hit:", "Ign:")
+_RUNNING = later(r"0 ?%|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
+"""A share, or the time at the beginning of a line, as a key has it."""
+_VARIES = later(r"[0-9a-f]*\d[0-9a-f.,]*(?: ?(?:[kKMGT]i?[bB]\b|B\b))?")
+_BAR_PARTS = later(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
+_BLANKS = later(r"[ \t]{2,}")
+_LETTERS = later(r"[^\W\d_]")
+_DIGITS = str.maketrans("123456789", "000000000")
+_DIGIT = later(r"\d")
+_KNOWN = "\0"
+"""Begins a key that stands for what lines tell of."""
+_BLOCK = 64 * 1024
+
+
+@frozen
+class Piece:
+    """A line, or a run of lines that is shown as three."""
+
+    text: str
+    """As it is shown, without the newline at its end."""
+    start: int
+    end: int
+    """The part of the text that it stands for, with the newline at its end."""
+    lines: int = 1
+    hidden: int = 0
+    """Lines of them that are not shown."""
+
+
+Pieces: TypeAlias = Callable[[str, int, int], Iterator[Piece]]
+_Line: TypeAlias = tuple[str, int, int, int]
+"""Its text, where it begins and ends, and how often it stands there in a row. Not a class: there are many."""
+
+
+def plain_forward(text: str, start: int, end: int) -> Iterator[Piece]:
+    """Each line by itself, from the front."""
+    return (piece for line in _lines(text, start, end) for piece in _pieces(line))
+
+
+def plain_backward(text: str, start: int, end: int) -> Iterator[Piece]:
+    """Each line by itself, from the back."""
+    return (piece for line in _lines_back(text, start, end) for piece in _pieces(line, back=True))
+
+
+def forward(text: str, start: int, end: int) -> Iterator[Piece]:
+    """The pieces of a part of the text, from the front."""
+    return _folded(text, _lines(text, start, end), back=False)
+
+
+def backward(text: str, start: int, end: int) -> Iterator[Piece]:
+    """The same pieces, from the back."""
+    return _folded(text, _lines_back(text, start, end), back=True)
+
+
+def fold(text: str) -> str:
+    """All of it at once."""
+    shown = "\n".join(piece.text for piece in forward(text, 0, len(text)))
+    return shown + "\n" if text.endswith("\n") else shown
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
+    find, startswith = text.find, text.startswith
+    while start < end:
+        stop = find("\n", start, end)
+        if stop < 0:
+            yield text[start:end], start, end, 1
+            return
+        line, after, count = text[start:stop], stop + 1, 1
+        if startswith(line, after, end) and startswith(unit := text[start:after], after, end):
+            length = len(unit)
+            while len(unit) < _BLOCK and startswith(unit, after, end):
+                after += len(unit)
+                unit += unit
+            while len(unit) >= length:
+                while startswith(unit, after, end):
+                    after += len(unit)
+                unit = unit[: len(unit) // 2]
+            count = (after - start) // length
+        yield line, start, after, count
+        start = after
+
+
+def _lines_back(text: str, start: int, end: int) -> Iterator[_Line]:
+    endswith = text.endswith
+    while start < end:
+        stop = end - 1 if text[end - 1] == "\n" else end
+        begin = max(start, text.rfind("\n", start, stop) + 1)
+        line, first, count = text[begin:stop], begin, 1
+        if stop < end and endswith(unit := text[begin:end], start, first):
+            length = len(unit)
+            while len(unit) < _BLOCK and endswith(unit, start, first):
+                first -= len(unit)
+                unit += unit
+            while len(unit) >= length:
+                while endswith(unit, start, first):
+                    first -= len(unit)
+                unit = unit[: len(unit) // 2]
+            # what ends like the line may be the end of a longer one
+            while first > start and text[first - 1] != "\n":
+                first += length
+            count = (end - first) // length
+        yield line, first, end, count
+        end = first
+
+
+def _pieces(line: _Line, *, back: bool = False) -> Iterator[Piece]:
+    text, start, end, count = line
+    if count == 1:
+        yield Piece(text, start, end)
+        return
+    length = len(text) + 1
+    starts = range(start, end, length)
+    for place in reversed(starts) if back else starts:
+        yield Piece(text, place, place + length)
+
+
+def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]:
+    run: list[_Line] = []
+    key: str | None = None
+    zeros: str | None = None
+    for line in lines:
+        if len(run) > 1 and key is not None and not key.startswith(_KNOWN):
+            before, zeros = zeros, line[0].translate(_DIGITS)
+            if zeros == before:  # lines that differ in digits only have one key
+                run.append(line)
+                continue
+        new = _key(line[0])
+        if run and new is not None and new == key and _least(key) is not None and not _is_alone(run, line):
+            run.append(line)
+            continue
+        if len(run) == 1 and run[0][3] == 1:  # most lines
+            yield Piece(run[0][0], run[0][1], run[0][2])
+        else:
+            yield from _closed(text, run, key, back)
+        run, key, zeros = [line], new, None
+    yield from _closed(text, run, key, back)
+
+
+def _is_alone(run: list[_Line], line: _Line) -> bool:
+    """Whether a run begins with a line to be read, and another: of nothing but errors one need not see the end."""
+    return len(run) == 1 and line[0] != run[0][0] and is_notable(run[0][0])
+
+
+def _progress(line: str) -> str:
+    """What a line tells of that a tool printed while all went well; empty: it is none."""
+    if "::" in line:
+        if " PASSED" in line or " XFAIL" in line:
+            return "passed"
+        if " SKIPPED" in line:
+            return "skipped"
+    first = line.split(None, 1)[0]
+    known = _BEGINNINGS.get(first)
+    if known is not None and known[1].fullmatch(line):
+        return known[0]
+    if line[0] == "[":
+        return "step" if _STEP.fullmatch(line) else ""
+    if line.endswith(") ... ok"):
+        return "passed"
+    if line.startswith(_GOT):
+        return "got"
+    if line[12:14] == ": " and _LAYER.fullmatch(line):
+        return "layer" + line[13:]
+    return "collected" if len(first) >= 10 and first[0] in "━╸╺─█-" and _BAR.fullmatch(line) else ""
+
+
+def _key(line: str) -> str | None:
+    """What is the same in similar lines. None: it is like no other."""
+    if len(line) > LONGEST:
+        return None
+    if not line or line.isspace():
+        return line
+    if progress := _progress(line):
+        return _KNOWN + progress
+    if _DIGIT.search(line) is None:
+        return line
+    varied = _VARIES.sub("0", line)
+    if "  " in varied or "\t" in varied:
+        varied = _BLANKS.sub(" ", varied)
+    if "==" in varied or "##" in varied or "━" in varied or "█" in varied or "..." in varied:
+        varied = _BAR_PARTS.sub("=", varied)
+    return varied
+
+
+@lru_cache(maxsize=256)
+def _least(key: str) -> int | None:
+    """Hidden lines, at least, of a run of such lines. None: they are data."""
+    if key.startswith(_KNOWN) or _RUNNING.search(key):
+        return PROGRESS
+    letters, numbers = len(_LETTERS.findall(key)), key.count("0")
+    return None if letters < 3 or letters < 2 * numbers else COUNTED
+
+
+def _closed(text: str, run: list[_Line], key: str | None, back: bool) -> Iterator[Piece]:
+    """A run as one piece, or its lines; those that one has to read divide it."""
+    least = _least(key) if key is not None and len(run) > 1 else None
+    if least is None:
+        for line in run:
+            yield from _shown([line], 2, back)
+        return
+    first, last = (run[-1], run[0]) if back else (run[0], run[-1])
+    notable = set(notable_lines(text, first[1], last[2]))
+    if not notable:
+        yield from _shown(run, least, back)
+        return
+    part: list[_Line] = []
+    for line in run:
+        alone = line[1] in notable
+        if part and alone == (part[0][1] in notable) and (not alone or line[0] == part[0][0]):
+            part.append(line)
+            continue
+        yield from _shown(part, least, back)
+        part = [line]
+    yield from _shown(part, least, back)
+
+
+def _shown(run: list[_Line], least: int, back: bool) -> Iterator[Piece]:
+    count = sum(line[3] for line in run)
+    if count > 4:
+        first, last = (run[-1], run[0]) if back else (run[0], run[-1])
+        same = all(line[0] == first[0] for line in run)
+        kind = "similar" if not same else "identical" if first[0].strip() else "blank"
+        marker = f"[… {count - 2:,} {kind} lines]"
+        saved = last[2] - first[1] - len(first[0]) - len(last[0]) - 2
+        if (same or count - 2 >= least) and len(marker) + 1 < saved:
+            yield Piece(f"{first[0]}\n{marker}\n{last[0]}", first[1], last[2], count, count - 2)
+            return
+    for line in run:
+        yield from _pieces(line, back=back)

@@ -1,0 +1,182 @@
+"""What a person would finally see of a text that was written for a terminal. Pure.
+
+Colours, titles, hyperlinks, the clipboard, images and other sequences are gone; carriage returns, backspaces, erasures
+and cursor movements have done their work (`screen`). What is unterminated or cut off in the middle hides no more than
+the line it is on. The one-character forms of escape sequences (C1) are dropped, not obeyed: in UTF-8 they are rather
+the traces of a wrong encoding, and must not swallow text. A newline returns to the first column, as on a terminal that
+a program has not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+from nacre.frozen import frozen
+from nacre.output.decode import NUL, clean
+from nacre.output.screen import Screen
+from nacre.patterns import later
+
+_INVISIBLE = later(
+    r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are met most, and then those, which are none
+    r"\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
+    r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
+    r"|[PX^_](?:[^\x18\x1a\x1b]*(?:[\x18\x1a]|\x1b\\)|[^\x18\x1a\x1b\n]*)"
+    r"|[ #%)(+*\-./][ -~]"
+    r"|[=>NOZ\\|}~]"
+    r"|(?:\[[0-?]*[ -/]*|[ #%)(+*\-./])?(?=\x1b)"
+    r"))"
+)
+"""Sequences that move nothing and write nothing, and those that another one breaks off."""
+_TOKEN = later(
+    r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]+"
+    r"|\x1b(?:\[[01]?G\x1b\[[02]?K|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
+    r"|\r(?:\x1b\[[02]?K)?"
+    r"|[\x00-\x1f\x7f-\x9f]"
+)
+"""Text, a sequence or its beginning, or a control character: nothing is left over. To go to the first column and erase
+the line is what progress bars do most, and one of them."""
+_VERTICAL = later(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
+_CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
+"""After any of these, nothing that came before it in its row matters."""
+_WORTH_SHORTENING = 80
+_Action: TypeAlias = "tuple[Callable[..., None], tuple[int, ...]] | None"
+_LONGEST = 32
+"""Characters of a sequence that is worth a look."""
+
+
+@frozen
+class Seen:
+    text: str
+    numbers: tuple[int, ...] | None = None
+    """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
+
+
+def bare(text: str) -> str:
+    """Without colours and what else leaves no trace on the screen."""
+    return _INVISIBLE.sub("", text) if "\x1b" in text else text
+
+
+def seen(text: str) -> Seen:
+    """What is left on the screen, and where it came from."""
+    if "\0" in text:
+        text = text.replace("\0", NUL)
+    text = bare(text)
+    if "\r" in text:  # twice: a program writes one, the terminal puts another before it
+        text = text.replace("\r\n", "\n").replace("\r\n", "\n")
+    if not any(char in text for char in "\x1b\r\b\v\f"):
+        return Seen(clean(text))
+    screen = Screen()
+    first, *lines = text.split("\n")
+    _feed(screen, first)
+    for number, line in enumerate(lines, 1):
+        screen.number = number
+        if line.isprintable():
+            screen.line(line)
+        else:
+            screen.newline()
+            _feed(screen, line)
+    rows, numbers = screen.result()
+    return Seen(clean("\n".join(rows)), tuple(numbers))
+
+
+def _feed(screen: Screen, line: str) -> None:
+    if len(line) > _WORTH_SHORTENING and _VERTICAL.search(line) is None:
+        line = _shortened(screen, line)
+    for token in _TOKEN.findall(line):
+        first = token[0]
+        if first == "\x1b":
+            if len(token) <= _LONGEST and (action := _action(token)):
+                action[0](screen, *action[1])
+        elif first == "\r":
+            if len(token) == 1:
+                screen.carriage_return()
+            else:
+                screen.clear_row()
+        elif first == "\b":
+            screen.back()
+        elif first == "\v" or first == "\f":
+            screen.newline()
+        elif first >= " " or first == "\t":
+            screen.write(token)
+
+
+def _shortened(screen: Screen, line: str) -> str:
+    """The end of a line that stays in its row: all before it was erased or written over."""
+    if "\x1b" in line:
+        last = max(line.rfind(clear) for clear in _CLEARS)
+        if last >= 0:
+            screen.clear_row()
+            line = line[last:]  # the sequence is there still, and does it once more
+    if "\x1b" in line or "\b" in line or not line.isascii():
+        return line
+    kept: list[str] = []
+    length = -1
+    for part in reversed(line.split("\r")):
+        if len(part) > length:
+            kept.append(part)
+            length = len(part)
+    return "\r".join(reversed(kept))
+
+
+@lru_cache(maxsize=1024)
+def _action(sequence: str) -> _Action:
+    """None for what moves and writes nothing, and for a sequence without an end."""
+    final = sequence[-1]
+    if "\x1b" in sequence[1:]:
+        return Screen.clear_row, ()
+    if sequence[1:2] != "[":
+        return _ESCAPES.get(sequence[1:])
+    arguments = sequence[2:-1]
+    if arguments.startswith("?"):
+        return Screen.alternate, (final == "h",)  # all others of its kind were invisible
+    if not final.isalpha() and final not in "@`":
+        return None
+    try:
+        numbers = [min(int(each or 0), _HIGHEST) for each in arguments.split(";", 2)[:2]]
+    except ValueError:
+        return None  # digits without end, or a dialect
+    first, second = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    count = max(first, 1)
+    match final:
+        case "K":
+            return Screen.erase_in_line, (first,)
+        case "J":
+            return Screen.erase_in_display, (first,)
+        case "H" | "f":
+            return Screen.to, (count - 1, max(second, 1) - 1)
+        case "r":
+            return Screen.region, (second,)
+        case "A" | "F":
+            return Screen.vertical if final == "A" else Screen.first_of, (-count,)
+        case "G" | "`" | "d":
+            return Screen.to_row if final == "d" else Screen.to_column, (count - 1,)
+        case "s" | "u":
+            return Screen.save if final == "s" else Screen.restore, ()
+    return (_COUNTED[final], (count,)) if final in _COUNTED else None
+
+
+_HIGHEST = 99_999
+_ESCAPES: dict[str, _Action] = {
+    "7": (Screen.save, ()),
+    "8": (Screen.restore, ()),
+    "M": (Screen.vertical, (-1,)),
+    "D": (Screen.newline, ()),
+    "E": (Screen.newline, ()),
+    "c": (Screen.reset, ()),
+}
+_COUNTED: dict[str, Callable[[Screen, int], None]] = {
+    "B": Screen.vertical,
+    "e": Screen.vertical,
+    "E": Screen.first_of,
+    "C": Screen.right,
+    "a": Screen.right,
+    "D": Screen.back,
+    "@": Screen.insert_characters,
+    "P": Screen.delete_characters,
+    "X": Screen.erase_characters,
+    "b": Screen.repeat,
+    "L": Screen.insert_rows,
+    "M": Screen.delete_rows,
+}

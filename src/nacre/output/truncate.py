@@ -1,0 +1,175 @@
+"""A text of any length in, its beginning and its end out, and exactly what is left out between them. Pure.
+
+Limits are characters and lines, and tokens if asked for; the end gets more than the beginning. The cut is at the ends
+of lines, but a line that is longer than half of its side is cut inside, never inside of what a reader takes for one
+character. What is shown of head and tail may be folded (`fold`); what is left out is counted in the text as it was:
+`text[:start] + text[start:end] + text[end:]` is all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nacre.frozen import frozen
+from nacre.output import fold
+from nacre.output.fold import Piece
+from nacre.output.tokens import longest, quarters
+from nacre.output.width import not_after, not_before
+
+
+@frozen(kw_only=True)
+class Limits:
+    chars: int = 30_000
+    lines: int = 1_000
+    tokens: int | None = None
+    """About so many (`tokens`); None: not counted."""
+    head: float = 0.35
+    """The share of the beginning."""
+
+    def less(self, chars: int, lines: int) -> Limits:
+        """With so much of it set aside. Never less than half is left."""
+        return Limits(
+            chars=max(self.chars - chars, self.chars // 2),
+            lines=max(self.lines - lines, self.lines // 2),
+            tokens=None if self.tokens is None else max(self.tokens - chars // 4 - 1, self.tokens // 2),
+            head=self.head,
+        )
+
+
+@frozen(kw_only=True)
+class Cut:
+    head: tuple[Piece, ...]
+    tail: tuple[Piece, ...]
+    start: int
+    end: int
+    """`text[start:end]` is left out."""
+    gap: bool = False
+    """Something is missing between head and tail that never was in the text."""
+
+    @property
+    def complete(self) -> bool:
+        return self.start == self.end and not self.gap
+
+    @property
+    def hidden(self) -> int:
+        """Lines that are folded away in what is shown."""
+        return sum(piece.hidden for piece in (*self.head, *self.tail))
+
+
+class _Room:
+    """What is left of some limits."""
+
+    __slots__ = ("chars", "lines", "quarters")
+
+    def __init__(self, chars: int, lines: int, quarters: int | None) -> None:
+        self.chars = chars
+        self.lines = lines
+        self.quarters = quarters
+
+    @classmethod
+    def of(cls, limits: Limits, share: float = 1.0) -> _Room:
+        tokens = None if limits.tokens is None else int(limits.tokens * 4 * share)
+        return cls(int(limits.chars * share), int(limits.lines * share), tokens)
+
+    def take(self, piece: Piece, sign: int = 1) -> None:
+        self.chars -= sign * (len(piece.text) + 1)
+        self.lines -= sign * (piece.text.count("\n") + 1)
+        if self.quarters is not None:
+            self.quarters -= sign * (quarters(piece.text) + 1)
+
+    @property
+    def over(self) -> bool:
+        return self.chars < 0 or self.lines < 0 or (self.quarters is not None and self.quarters < 0)
+
+    def longest(self, text: str, *, back: bool = False) -> int:
+        """Characters of a part of a line that fit."""
+        if self.lines < 1:
+            return 0
+        count = max(0, min(self.chars - 1, len(text)))
+        if self.quarters is None:
+            return count
+        return longest(text[len(text) - count :] if back else text[:count], max(0, self.quarters - 1), back=back)
+
+
+def cut(text: str, limits: Limits, *, aside: Limits | None = None, gap: int | None = None, folding: bool = True) -> Cut:
+    """What fits. When not all of it does, `aside` are the limits instead: they leave room for a remark about it. At
+    `gap` something is missing already, and so will be what else does not fit."""
+    forward = fold.forward if folding else fold.plain_forward
+    backward = fold.backward if folding else fold.plain_backward
+    aside = limits if aside is None else aside
+    if gap is not None:
+        limits = aside
+    stop, begin = (len(text), 0) if gap is None else (gap, gap)
+    room = _Room.of(limits, limits.head)
+    head = _fitting(forward(text, 0, stop), room)
+    start = head[-1].end if head else 0
+    rest = _rest(limits, head)
+    tail = _fitting(backward(text, max(start, begin), len(text)), rest)
+    end = tail[-1].start if tail else len(text)
+    if gap is None and start == end:
+        return Cut(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end)
+    room = _trimmed(head, _Room.of(aside, aside.head))
+    start = head[-1].end if head else 0
+    if part := _beginning(text, start, min(stop, end), room, aside):
+        head.append(part)
+        start = part.end
+    rest = _trimmed(tail, _rest(aside, head))
+    end = tail[-1].start if tail else len(text)
+    if part := _ending(text, max(start, begin), end, rest, aside):
+        tail.append(part)
+        end = part.start
+    return Cut(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end, gap=gap is not None)
+
+
+def _fitting(pieces: Iterator[Piece], room: _Room) -> list[Piece]:
+    taken = []
+    for piece in pieces:
+        room.take(piece)
+        if room.over:
+            room.take(piece, -1)
+            break
+        taken.append(piece)
+    return taken
+
+
+def _rest(limits: Limits, head: list[Piece]) -> _Room:
+    room = _Room.of(limits)
+    for piece in head:
+        room.take(piece)
+    return room
+
+
+def _trimmed(pieces: list[Piece], room: _Room) -> _Room:
+    """Takes pieces from the end of the list until the others fit; gives what is left of the room."""
+    for piece in pieces:
+        room.take(piece)
+    while pieces and room.over:
+        room.take(pieces.pop(), -1)
+    return room
+
+
+def _beginning(text: str, start: int, most: int, room: _Room, limits: Limits) -> Piece | None:
+    """The beginning of the line that did not fit, if it is a long one."""
+    stop = text.find("\n", start, most)
+    line = text[start : most if stop < 0 else stop][: limits.chars + 1]
+    if not _is_long(line, limits, limits.head):
+        return None
+    place = not_after(text, start + room.longest(line), start)
+    return Piece(text[start:place], start, place) if place > start else None
+
+
+def _ending(text: str, least: int, end: int, room: _Room, limits: Limits) -> Piece | None:
+    stop = end - 1 if end > least and text[end - 1] == "\n" else end
+    begin = max(least, text.rfind("\n", least, stop) + 1, stop - limits.chars - 1)
+    line = text[begin:stop]
+    if not _is_long(line, limits, 1 - limits.head):
+        return None
+    place = not_before(text, stop - room.longest(line, back=True), stop)
+    return Piece(text[place:stop], place, end) if place < stop else None
+
+
+def _is_long(line: str, limits: Limits, share: float) -> bool:
+    half = share / 2
+    if len(line) >= limits.chars * half:
+        return True
+    return limits.tokens is not None and quarters(line) >= limits.tokens * 4 * half

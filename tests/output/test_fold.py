@@ -1,0 +1,148 @@
+"""Runs of lines that say the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.output.fold import COUNTED, PROGRESS, Piece, backward, fold, forward, plain_backward, plain_forward
+
+
+def numbered(form: str, count: int) -> str:
+    return "".join(form.format(number) + "\n" for number in range(1, count + 1))
+
+
+def test_similar_lines_are_the_first_their_number_and_the_last() -> None:
+    assert fold(numbered("copied item {} of the lot", 100)) == (
+        "copied item 1 of the lot\n[… 98 similar lines]\ncopied item 100 of the lot\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "[{}%] Building CXX object src/file{}.o",
+        "tests/test_a.py::test_{} PASSED   [ {}%]",
+        "test module::case_{} ... ok",
+        "--- PASS: TestCase{} (0.00s)",
+        "   Compiling crate-{} v1.{}.0",
+        "Get:{} http://example.org/debian bookworm/main amd64 Packages [{} kB]",
+        "2026-01-02 10:00:{} INFO request done in 3.{} ms",
+        "Jan  2 10:00:{} host daemon[12]: tick",
+        "[10:11:{}] tick tock",
+        "downloaded {}% [=====>     ] 3.{} MB/s",
+        "commit 0123456789abcdef{} is fine, 12%",
+    ],
+)
+def test_progress_is_folded_early(form: str) -> None:
+    lines = [form.replace("{}", f"{number:02}") for number in range(PROGRESS + 2)]
+    assert fold("\n".join(lines)) == f"{lines[0]}\n[… {PROGRESS} similar lines]\n{lines[-1]}"
+    assert fold("\n".join(lines[1:])) == "\n".join(lines[1:])
+
+
+def test_lines_of_one_family_need_not_look_alike() -> None:
+    trio = (
+        "Selecting previously unselected package {0}.\nPreparing to unpack .../{0}.deb ...\nUnpacking {0} (1.0) ...\n"
+    )
+    text = "".join(trio.format(name) for name in ("anna", "berta", "carl", "dora"))
+    assert fold(text) == (
+        "Selecting previously unselected package anna.\n[… 10 similar lines]\nUnpacking dora (1.0) ...\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        numbered("{}", 500),
+        numbered("2024-01-02,AAPL,1{},17.5,18", 500),
+        numbered("0000{} 4865 6c6c 6f20 776f 726c 640a", 500),
+        numbered("name of file {}.txt", COUNTED + 1),
+        numbered("error: number {} is wrong", 500),
+        numbered("warning: unused variable x{}", 500),
+        numbered("tests/test_a.py::test_{} FAILED [ 5%]", 500),
+        "".join(f"E   - {number}\n" for number in range(100)),
+        "a\nb\n" * 100,
+    ],
+)
+def test_data_and_failures_that_differ_are_shown_as_they_are(text: str) -> None:
+    assert fold(text) == text
+
+
+def test_a_failure_divides_a_run() -> None:
+    passed = [f"t.py::test_{number} PASSED [ 1%]" for number in range(40)]
+    failed = "t.py::test_x FAILED [ 1%]"
+    assert fold("\n".join([*passed[:20], failed, *passed[20:]])) == "\n".join(
+        [passed[0], "[… 18 similar lines]", passed[19], failed, passed[20], "[… 18 similar lines]", passed[39]]
+    )
+
+
+def test_a_warning_divides_a_run_of_numbered_lines() -> None:
+    lines = [f"step {number} of many is done" for number in range(200)]
+    noted = [*lines[:100], "warning: step 7 is late", *lines[100:]]
+    assert fold("\n".join(noted)).split("\n") == [
+        *(lines[0], "[… 98 similar lines]", lines[99]),
+        "warning: step 7 is late",
+        *(lines[100], "[… 98 similar lines]", lines[199]),
+    ]
+
+
+def test_identical_errors_are_folded() -> None:
+    assert fold("error: 7 is wrong\n" * 50) == "error: 7 is wrong\n[… 48 identical lines]\nerror: 7 is wrong\n"
+
+
+def test_it_is_done_only_where_it_saves() -> None:
+    assert fold("\n" * 20) == "\n" * 20
+    assert fold("\n" * 100) == "\n[… 98 blank lines]\n\n"
+    assert fold("y\n" * 10) == "y\n" * 10
+    assert fold("abc def ghi jkl mno\n" * 4) == "abc def ghi jkl mno\n" * 4
+    assert fold("abc def ghi jkl mno\n" * 5).count("\n") == 3
+
+
+def test_a_piece_knows_what_it_stands_for() -> None:
+    text = "start\n" + "same line again and again\n" * 10 + "end"
+    assert list(forward(text, 0, len(text))) == [
+        Piece("start", 0, 6),
+        Piece("same line again and again\n[… 8 identical lines]\nsame line again and again", 6, 266, 10, 8),
+        Piece("end", 266, 269),
+    ]
+
+
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(["", "same", "x\tsame", "error: 1", "error: 2", "a.py::b PASSED", "sam", "me", "esame"]),
+        st.integers(0, 200).map(lambda number: f"done with number {number} of the lot"),
+        st.integers(0, 200).map(str),
+    ).flatmap(lambda line: st.integers(1, 60).map(lambda times: [line] * times)),
+    max_size=12,
+).map(lambda groups: "\n".join(line for group in groups for line in group))
+
+
+@given(LINES, st.booleans())
+@settings(deadline=None)
+def test_both_ways_see_the_same_and_miss_nothing(text: str, newline: bool) -> None:
+    text += "\n" * newline
+    for there, back in ((forward, backward), (plain_forward, plain_backward)):
+        pieces = list(there(text, 0, len(text)))
+        assert list(back(text, 0, len(text))) == pieces[::-1]
+        place = 0
+        for piece in pieces:
+            assert piece.start == place
+            place = piece.end
+            part = text[piece.start : piece.end]
+            assert piece.lines == part.count("\n") + (not part.endswith("\n"))
+            assert piece.lines - piece.hidden == piece.text.count("\n") + 1 - bool(piece.hidden)
+            assert len(piece.text) <= len(part)
+            if not piece.hidden:
+                assert part.removesuffix("\n") == piece.text
+        assert place == len(text)
+
+
+@given(LINES, st.data())
+@settings(deadline=None)
+def test_a_part_is_taken_for_the_whole(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    pieces = list(forward(text, start, end))
+    assert list(backward(text, start, end)) == pieces[::-1]
+    assert "".join(text[piece.start : piece.end] for piece in pieces) == text[start:end]
