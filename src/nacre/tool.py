@@ -25,7 +25,7 @@ from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.permission import permission
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Started
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Outcome, Result, Started
 from nacre.tasks.following import Following
 from nacre.types import Access, Limits, Plan, Request, ToolContext
 
@@ -84,7 +84,7 @@ class Bash:
             plan = carry.prepare(plan)
         permitted = await permission(request, ctx, plan, self.profile.policy)
         if not isinstance(permitted, Plan):
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=permitted, remarks=plan.remarks))
+            yield Ended(unrun(request, plan, permitted))
             return
         plan = permitted
         if plan.background:
@@ -94,7 +94,7 @@ class Bash:
                 yield event
             return
         if not await self._gate.enter(ctx.cancel):
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
+            yield Ended(unrun(request, plan, Cancelled()))
             return
         collector = collector_for(plan)
         pid, undone = None, list[str]()
@@ -150,8 +150,13 @@ class Bash:
                 spill=spill,
                 enforced=() if pid is None else plan.enforced,
                 remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
+                hidden=plan.hidden,
             )
         )
+
+
+def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
+    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
 
 
 async def settled(run: LiveRun | Stillborn, guard: Guard, grace: float) -> list[str]:
