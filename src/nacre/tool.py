@@ -97,7 +97,7 @@ class Bash:
             yield Ended(unrun(request, plan, Cancelled()))
             return
         collector = collector_for(plan)
-        pid, undone = None, list[str]()
+        pid, undone, denied = None, list[str](), list[str]()
         try:
             guard = await remember(plan)
             run = await start(plan, None if carry is None else carry.state)
@@ -133,7 +133,12 @@ class Bash:
         if plan.wanted is not None:
             from nacre.denials import denials  # not loaded for those who never confine
 
-            remarks += denials(plan, outcome, both, ctx.conversation_id)
+            denied = denials(plan, outcome, both, ctx.conversation_id)
+            remarks += denied
+        if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
+            from nacre.hints import advice  # not loaded for those who never fail
+
+            remarks += await advice(plan, both)
         yield Ended(
             Result(
                 command=request.command,
