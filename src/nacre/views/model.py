@@ -1,24 +1,21 @@
 """What a model reads of a Result. Pure: no file is opened here (`spilled` does, for who wants it).
 
-How it ended, where that is not plain success; the output, shaped; what nacre has to say. Whatever is nacre's own is a
-line that begins with `[nacre: `. A line of the output that begins like one is shown with a backslash before it, which
-is all that is ever added to output. Every text is masked and survives JSON, and all of it together is within the
-limits.
+How it ended, where that is not plain success; the output, shaped; what nacre has to say. What is nacre's own can be
+told from the output (`notes`), every text is masked and survives JSON, and all of it together is within the limits.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nacre.frozen import frozen, replace
 from nacre.meanings import meaning, meaning_of_signal
-from nacre.output import Middle, Options, shape
+from nacre.notes import note, shown
+from nacre.output import Middle, Options
 from nacre.output.decode import clean
 from nacre.output.secrets import mask
 from nacre.output.tokens import quarters
-from nacre.patterns import later
 from nacre.result import (
     Cancelled,
     Captured,
@@ -43,9 +40,6 @@ _LONGEST = 600
 _SOME = 8 * 1024
 """Bytes of the beginning and of the end of the output in which complaints are looked for."""
 _PASSES = 4
-_IMITATION = later(r"(?im)(?:^|(?<=[\u2028\u2029]))(?=[^\w\n\[]{0,200}\[[^\w\n]{0,10}nacre)")
-_FORMS = ("[…".encode(), b"[binary output")
-_FORM = rb"(?m)((?:^|\r)(?:[ \t]|\x1b\[[0-9;?]*[ -/]*[@-~])*)(\[(?:\xe2\x80\xa6|binary output))"
 _GOES_ON = "It goes on as task "
 
 
@@ -107,8 +101,8 @@ def rendered(
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
     body = _Body(result, options, hidden, kept)
-    shown = [] if silent else [body.within(lines.rest()) or "[nacre: nothing but white space]"]
-    text = "\n".join(part for part in (*first, *shown, *last, *lines.left_out()) if part)
+    output = [] if silent else [body.within(lines.rest()) or note("nothing but white space")]
+    text = "\n".join(part for part in (*first, *output, *last, *lines.left_out()) if part)
     return Text(text, body.cut)
 
 
@@ -178,7 +172,7 @@ class _Lines:
 
     def add(self, text: str) -> str:
         """The line, or nothing when there is no room for it."""
-        line = f"[nacre: {self._plain(text)}]"
+        line = note(self._plain(text))
         cost = len(line) + 1, 1, quarters(line) + 1
         used = [each + more for each, more in zip(self._used, cost, strict=True)]
         if used[0] > self._chars or used[1] > self._lines or (self._quarters is not None and used[2] > self._quarters):
@@ -196,7 +190,7 @@ class _Lines:
         return text if len(text) <= longest else text[: longest - 1] + "…"
 
     def left_out(self) -> list[str]:
-        return [f"[nacre: {self._refused} more remarks]"] if self._refused else []
+        return [note(f"{self._refused} more remarks")] if self._refused else []
 
     def rest(self) -> Options:
         """What is left for the output."""
@@ -243,7 +237,7 @@ class _Body:
         result = self._result
         if not self._apart:
             return self._stream(result.both, limits, self._kept)
-        head = "[nacre: stderr]"
+        head = note("stderr")
         spare = replace(limits, chars=limits.chars - len(head) - 1, lines=limits.lines - 1)
         half = replace(
             spare,
@@ -264,14 +258,6 @@ class _Body:
         return f"{self._stream(result.out, rest, nothing)}\n{head}\n{err}"
 
     def _stream(self, captured: Captured, limits: Options, kept: Kept) -> str:
-        shaped = shape(_marked(captured), limits, secrets=self._secrets, spill=kept.spill, middle=kept.middle)
+        shaped = shown(captured, limits, secrets=self._secrets, spill=kept.spill, middle=kept.middle)
         self.cut = self.cut or bool(shaped.omitted_bytes)
-        return _IMITATION.sub("\\\\", shaped.text)
-
-
-def _marked(captured: Captured) -> Captured:
-    """Lines that imitate what `output` puts between the lines get their backslash before it does so."""
-    if not any(form in part for form in _FORMS for part in (captured.head, captured.tail)):
-        return captured
-    head, tail = (re.sub(_FORM, rb"\1\\\2", part) for part in (captured.head, captured.tail))
-    return replace(captured, head=head, tail=tail)
+        return shaped.text
