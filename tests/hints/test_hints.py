@@ -251,7 +251,7 @@ async def test_a_look_that_hangs_keeps_nobody(here: Path, monkeypatch: pytest.Mo
     def hang(*_: object) -> None:
         asyncio.run_coroutine_threadsafe(held.wait(), loop).result(PATIENCE)
 
-    monkeypatch.setattr("nacre.hints._LOOKS", (hang,))
+    monkeypatch.setattr("nacre.hints.looks", lambda: (hang,))
     monkeypatch.setattr("nacre.hints.PATIENCE", 0.01)
     failure = Failure(command="", cwd=str(here), text="gti: command not found")
     assert await asyncio.wait_for(hints_soon(failure), PATIENCE) == []

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
 
-from nacre.hints import commands, files, machine, people, ports, projects
 from nacre.hints.failure import Complaint, Failure
 from nacre.patterns import later
 from nacre.result import Captured
@@ -33,14 +35,22 @@ _WORTH = later(
     r"message|externally|no module|repository|resolve|memory|can't open|cannot find|EADDRINUSE|ENOENT|ENOSPC|EDQUOT|"
     r"EACCES|interpreter|cannot execute|exec format|not a tty|host key|already allocated|read username|watchers"
 )
-_LOOKS = (*commands.LOOKS, *files.LOOKS, *ports.LOOKS, *machine.LOOKS, *people.LOOKS, *projects.LOOKS)
+Look: TypeAlias = Callable[[Complaint, Failure], "str | None"]
+
+
+@cache
+def looks() -> tuple[Look, ...]:
+    """Loaded when something is complained of that one of them may know."""
+    from nacre.hints import commands, files, machine, people, ports, projects
+
+    return (*commands.LOOKS, *files.LOOKS, *ports.LOOKS, *machine.LOOKS, *people.LOOKS, *projects.LOOKS)
 
 
 def hints(failure: Failure) -> list[str]:
     """At most a few, the last complaint first."""
     found: dict[str, None] = {}
     for complaint in _complaints(failure):
-        for look in _LOOKS:
+        for look in looks():
             if len(found) >= _MOST or failure.late:
                 break
             with contextlib.suppress(Exception):  # what was to help must not harm

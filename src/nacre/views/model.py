@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nacre.frozen import frozen, replace
-from nacre.meanings import meaning, meaning_of_signal
 from nacre.notes import note, shown
 from nacre.output import Middle, Options
 from nacre.output.decode import clean
@@ -121,9 +120,13 @@ def _how(result: Result, options: ModelOptions) -> str:
         case Exited(0):
             return ""
         case Exited(code):
+            from nacre.meanings import meaning  # loads the parser, for those who fail
+
             known = meaning(result.command, code, cwd=result.cwd, output=_some(result.both))
             return f"exit {code}" + (f": {known.text}" if known else "")
         case Signalled(number):
+            from nacre.meanings import meaning_of_signal
+
             more = meaning_of_signal(number)
             return in_words(outcome) + (f": {more}" if more else "")
         case TimedOut():
