@@ -26,6 +26,7 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("for f in a b; do grep x $f; done", 1, "grep found no match", True),
     ("set -o pipefail; grep x y | grep z", 1, "grep found no match", True),
     ("command grep x y", 1, "grep found no match", True),
+    ("source .venv/bin/activate && pytest -q", 1, "some tests failed", False),
     ("git -C d grep x", 1, "git grep found no match", True),
     ("git diff --quiet", 1, "there are differences", True),
     ("git config --get user.name", 1, "it is not set", True),
@@ -76,6 +77,9 @@ UNSAID: list[tuple[str, int, str]] = [
     ("grep x y | head", 1, ""),
     ("cd d && grep x y", 1, "bash: line 1: cd: d: No such file or directory"),
     ("cd d 2>/dev/null && grep x y", 1, ""),
+    ("grep x < none", 1, "bash: line 1: none: No such file or directory"),
+    ("grep ${x?} y", 1, "/usr/bin/bash: line 1: x: parameter null or not set"),
+    ("source env.sh && grep x y", 1, ""),
     ("! grep x y", 1, ""),
     ("grep x y || exit 1", 1, ""),
     ("test -f x || exit 1; grep x y", 1, ""),
@@ -109,6 +113,7 @@ def test_nothing_is_said_of_what_is_not_known(command: str, code: int, output: s
 
 
 REAL: list[tuple[str, str]] = [
+    ("grep x <none", "[nacre: exit 1]\nbash: line 1: none: No such file or directory"),
     ("grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
     ("cd / && grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
     ("echo a >a; echo b >b; diff a b >/dev/null", "[nacre: exit 1: they differ; no output]"),

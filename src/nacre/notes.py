@@ -17,7 +17,10 @@ from nacre.result import Captured, Spill
 
 _IMITATION = later(r"(?im)(?:^|(?<=[\u2028\u2029]))(?=[^\w\n\[]{0,200}\[[^\w\n]{0,10}nacre)")
 _FORMS = ("[…".encode(), b"[binary output")
-_FORM = rb"(?m)((?:^|\r)(?:[ \t]|\x1b\[[0-9;?]*[ -/]*[@-~])*)(\[(?:\xe2\x80\xa6|binary output))"
+_FORM = rb"\[(?:\xe2\x80\xa6|binary output)"
+_UNSEEN = rb"(?:[ \t]|\x1b\[[0-9;?]*[ -/]*[@-~])*"
+_FAR = 200
+"""Bytes before it on its line, of blanks and colours, with which it still seems to begin the line."""
 
 
 def note(text: str) -> str:
@@ -41,5 +44,16 @@ def marked(captured: Captured) -> Captured:
     """Lines that imitate what `output` puts between the lines get their backslash before it does so."""
     if not any(form in part for form in _FORMS for part in (captured.head, captured.tail)):
         return captured
-    head, tail = (re.sub(_FORM, rb"\1\\\2", part) for part in (captured.head, captured.tail))
-    return replace(captured, head=head, tail=tail)
+    return replace(captured, head=_marked(captured.head), tail=_marked(captured.tail))
+
+
+def _marked(data: bytes) -> bytes:
+    parts, done = [], 0
+    for match in re.finditer(_FORM, data):
+        place = match.start()
+        before = data[max(0, place - _FAR) : place]
+        begin = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+        if (begin or place <= _FAR) and re.fullmatch(_UNSEEN, before[begin:]):
+            parts += [data[done:place], b"\\"]
+            done = place
+    return b"".join((*parts, data[done:]))

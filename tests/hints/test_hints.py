@@ -202,6 +202,20 @@ def test_a_confined_command_is_left_to_who_confined_it(here: Path) -> None:
     assert hints(failure) == []
 
 
+async def test_hints_tell_nothing_of_what_is_hidden(bash: Bash, here: Path) -> None:
+    (here / "private").mkdir()
+    (here / "private" / "salaries.txt").touch()
+    ctx = ToolContext(access="restricted", working_dir=here, hidden=(here / "private",), allow_partial=True)
+    result = await bash.run("cat private/salareis.txt", ctx)
+    assert not result.ok
+    assert "salaries" not in "".join(result.remarks)
+
+
+def test_a_blind_command_learns_no_names(here: Path) -> None:
+    for text, _ in TOLD[:17]:
+        assert hints(Failure(command="", cwd=str(here), text=text, env={"PATH": f"{here}/bin"}, blind=True)) == []
+
+
 def test_an_environment_is_found(here: Path) -> None:
     program(here / ".venv/bin/python")
     (here / ".venv/lib/python3.11/site-packages/of_venv").mkdir(parents=True)

@@ -25,6 +25,7 @@ _MOST = 2
 _LINES = 40
 """The last ones are looked at."""
 _WIDTH = 600
+_WORTH_A_LOOK = 8
 _END = 16 * 1024
 """Bytes of the output."""
 PATIENCE = 0.2
@@ -96,6 +97,7 @@ async def advice(plan: Plan, output: Captured) -> list[str]:
             env=plan.env,
             stdin=plan.stdin is not None,
             confined=plan.wanted is not None,
+            blind=plan.wanted is not None and bool(plan.wanted.hidden),
             store=plan.spill_dir,
         )
     )
@@ -103,5 +105,8 @@ async def advice(plan: Plan, output: Captured) -> list[str]:
 
 def _complaints(failure: Failure) -> list[Complaint]:
     lines = [_SEQUENCE.sub("", line[:_WIDTH]).rstrip() for line in failure.text.splitlines()[-_LINES:]]
-    found = [Complaint(line, tuple(lines[max(0, n - 8) : n])) for n, line in enumerate(lines) if _WORTH.search(line)]
-    return found[:-9:-1]
+    found: dict[str, Complaint] = {}
+    for n, line in reversed(list(enumerate(lines))):
+        if _WORTH.search(line):
+            found.setdefault(line, Complaint(line, tuple(lines[max(0, n - 8) : n])))
+    return list(found.values())[:_WORTH_A_LOOK]

@@ -53,7 +53,7 @@ _IN_PROJECTS = (".venv/bin", "venv/bin", "node_modules/.bin", "bin", "scripts", 
 
 
 def not_found(complaint: Complaint, failure: Failure) -> str | None:
-    match = _NOT_FOUND.search(complaint.line)
+    match = None if failure.blind else _NOT_FOUND.search(complaint.line)
     if match is None:
         return None
     name = next(filter(None, match.groups()))

@@ -33,6 +33,7 @@ class Failure:
         env: Mapping[str, str] | None = None,
         stdin: bool = False,
         confined: bool = False,
+        blind: bool = False,
         store: str | None = None,
     ) -> None:
         self.command = command
@@ -44,6 +45,8 @@ class Failure:
         """It was given some input."""
         self.confined = confined
         """The kernel kept it from some things; what those are is explained elsewhere."""
+        self.blind = blind
+        """Some files are hidden from it: it must not learn from us what is there."""
         self.store = store
         """Where its tasks are; None: where all are."""
         self._end = time.monotonic() + ALL

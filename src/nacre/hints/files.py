@@ -30,7 +30,7 @@ _SEEN = 4000
 
 
 def missing(complaint: Complaint, failure: Failure) -> str | None:
-    if not (found := _MISSING.search(complaint.line)):
+    if failure.blind or not (found := _MISSING.search(complaint.line)):
         return None
     for word in _words(complaint.line, found):
         for place in failure.places:
@@ -174,7 +174,7 @@ def _runner_of(path: str) -> str:
 
 def unrunnable(complaint: Complaint, failure: Failure) -> str | None:
     """The file is there and may be executed; what it begins with is the trouble."""
-    if not _RUN.search(complaint.line):
+    if failure.blind or not _RUN.search(complaint.line):
         return None
     words = [match[1] for match in _BEFORE.finditer(complaint.line)] + complaint.line.split(": ")
     for word in dict.fromkeys(words):

@@ -41,10 +41,10 @@ def _listening() -> Iterator[tuple[int, str]]:
 
 def _said(port: int, inode: str, failure: Failure) -> str:
     pid = _owner(inode)
-    if pid is None:
+    task = "" if pid is None else _task_of(pid, failure)
+    if pid is None or (failure.confined and not task):
         return f"Port {port} is held by a process that cannot be seen from here; use another port."
     command = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
-    task = _task_of(pid, failure)
     what = f"task {task}, which is yours to end" if task else f"process {pid}"
     return f"Port {port} is held by {what} ({quoted(command[:100])})."
 

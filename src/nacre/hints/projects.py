@@ -46,7 +46,7 @@ def _venv(failure: Failure) -> tuple[str, str]:
 
 
 def module(complaint: Complaint, failure: Failure) -> str | None:
-    match = _NO_MODULE.search(complaint.line)
+    match = None if failure.blind else _NO_MODULE.search(complaint.line)
     if match is None:
         return None
     name = match[1]
@@ -73,7 +73,7 @@ def _holds(venv: str, name: str) -> bool:
 def managed(complaint: Complaint, failure: Failure) -> str | None:
     if not _MANAGED.search(complaint.line):
         return None
-    venv, shown = _venv(failure)
+    venv, shown = ("", "") if failure.blind else _venv(failure)
     if not venv:
         return "The system's Python may not be changed: `python3 -m venv .venv`, then `.venv/bin/pip install …`."
     python = os.path.join(shown, "bin", "python")
@@ -81,7 +81,7 @@ def managed(complaint: Complaint, failure: Failure) -> str | None:
 
 
 def repository(complaint: Complaint, failure: Failure) -> str | None:
-    if not _NO_REPOSITORY.search(complaint.line):
+    if failure.blind or not _NO_REPOSITORY.search(complaint.line):
         return None
     for place in failure.places:
         found = [name for name in names_in(place, 500) if os.path.exists(os.path.join(place, name, ".git"))]

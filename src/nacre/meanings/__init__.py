@@ -10,6 +10,7 @@ import signal
 
 from nacre.meanings.candidates import candidates
 from nacre.meanings.codes import Meaning, meaning_for
+from nacre.patterns import later
 from nacre.shell import Command, read
 
 __all__ = ["Meaning", "meaning", "meaning_of_signal"]
@@ -17,9 +18,12 @@ __all__ = ["Meaning", "meaning", "meaning_of_signal"]
 _LONGEST = 20_000
 """Characters of a command that is read."""
 _SIGNALS = 128
-_NEVER_FAILS = frozenset(("echo", "printf", "true", ":", "pwd", "export", "sleep", "date", "unset", "shopt", "set"))
-_COMPLAINS = frozenset("cd pushd popd mkdir rmdir cp mv rm ln touch chmod source . cat".split())
+_NEVER_FAILS = frozenset(("echo", "true", ":", "pwd", "export", "sleep", "set"))
+_COMPLAINS = frozenset("cd pushd popd mkdir rmdir cp mv rm ln touch chmod cat date printf unset".split())
 """They name themselves when they fail."""
+_SOURCES = ("source", ".")
+_BASH = later(r"(?m)^(?:/\S{1,60}/)?bash: ")
+"""It complains itself: a redirection or an expansion failed, and what was to run may not have run."""
 _CLOCKS = ("timeout", "gtimeout")
 _CLOCKS_OWN = (124, 125)
 """Their own codes, which hardly any program behind them gives; all others are that program's."""
@@ -41,6 +45,8 @@ def meaning_of_signal(number: int) -> str:
 
 
 def _of_command(command: str, code: int, cwd: str, home: str, output: str) -> Meaning | None:
+    if _BASH.search(output):
+        return None
     try:
         mays = candidates(read(command, cwd=cwd or "/", home=home))
     except Exception:  # a text that nobody thought of must not cost the result
@@ -60,6 +66,8 @@ def _is_innocent(command: Command, output: str) -> bool:
     """It cannot have been this one: it would have said something."""
     if command.name in _NEVER_FAILS:
         return True
+    if command.name in _SOURCES:
+        return command.args[:1] != () and command.args[0].endswith("bin/activate")
     if command.name not in _COMPLAINS:
         return False
     silenced = any(opened.descriptor == "2" or "&" in opened.operator for opened in command.redirects)
