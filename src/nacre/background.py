@@ -63,6 +63,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
                 task=reference(folder, pid, pid) if pid is not None and not isinstance(happening, Vanished) else None,
                 enforced=() if pid is None else plan.enforced,
                 remarks=tuple(remarks),
+                hidden=plan.hidden,
             )
         )
 

@@ -60,7 +60,8 @@ class CommandFailed(NacreError):
     """The command ran and did not succeed; `result` has everything it said."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(f"{result.summary}: {result.stderr.strip() or result.output.strip()}"[:2000])
+        said = f"{result.summary}: {result.stderr.strip() or result.output.strip()}"
+        super().__init__((said if result.hidden is None else result.hidden.mask(said))[:2000])
         self.result = result
 
     @property

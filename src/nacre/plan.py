@@ -14,6 +14,7 @@ from nacre.access import confine, has_scratch, limits_for
 from nacre.directories import directory_for, output_directory
 from nacre.environment import build_env
 from nacre.errors import InvalidRequest
+from nacre.hidden import Hidden
 from nacre.profiles import Profile
 from nacre.stages import stages
 from nacre.types import Plan, Request, ToolContext
@@ -85,6 +86,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         detach=leftovers == "detach",
         log=log,
         tasks=profile.tasks if limits.tasks is None else size_of(limits.tasks, "limits.tasks"),
+        hidden=Hidden(ctx.secrets, inherited, environment.values),
     )
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, assert_never, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never, cast
 
 from nacre.errors import CommandFailed
 from nacre.frozen import frozen
+
+if TYPE_CHECKING:
+    from nacre.hidden import Hidden
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 
@@ -273,6 +276,9 @@ class Result:
     """Restrictions that were in force, not the ones asked for."""
     remarks: tuple[str, ...] = ()
     """What nacre has to say about this run, a sentence each."""
+    hidden: Hidden | None = None
+    """What no rendering may show. It is not printed, compared or pickled; `stdout`, `stderr` and `output` are as the
+    command wrote them."""
 
     @property
     def ok(self) -> bool:
@@ -323,8 +329,8 @@ class Result:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as `nacre run --json` prints it."""
-        return {
+        """Plain data, as `nacre run --json` prints it, with secrets masked."""
+        data = {
             "command": self.command,
             "cwd": self.cwd,
             "outcome": outcome_data(self.outcome),
@@ -350,6 +356,7 @@ class Result:
             "enforced": list(self.enforced),
             "remarks": list(self.remarks),
         }
+        return data if self.hidden is None else cast("dict[str, Any]", self.hidden.mask_all(data))
 
 
 @frozen

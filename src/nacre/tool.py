@@ -26,7 +26,7 @@ from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.permission import permission
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT, Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Result, Stage, Started
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Outcome, Result, Stage, Started
 from nacre.system import payload
 from nacre.tasks.following import Following
 from nacre.told import told
@@ -87,7 +87,7 @@ class Bash:
             plan = carry.prepare(plan)
         permitted = await permission(request, ctx, plan, self.profile.policy)
         if not isinstance(permitted, Plan):
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=permitted, remarks=plan.remarks))
+            yield Ended(unrun(request, plan, permitted))
             return
         plan = permitted
         if plan.background:
@@ -97,10 +97,10 @@ class Bash:
                 yield event
             return
         if not await self._gate.enter(ctx.cancel):
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), remarks=plan.remarks))
+            yield Ended(unrun(request, plan, Cancelled()))
             return
         collector = collector_for(plan)
-        pid, undone = None, list[str]()
+        pid, undone, denied = None, list[str](), list[str]()
         state = carry.state if carry is not None else payload(b"") if plan.stages else None
         try:
             guard = await remember(plan)
@@ -141,7 +141,12 @@ class Bash:
         if plan.wanted is not None:
             from nacre.denials import denials  # not loaded for those who never confine
 
-            remarks += denials(plan, outcome, both, ctx.conversation_id)
+            denied = denials(plan, outcome, both, ctx.conversation_id)
+            remarks += denied
+        if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
+            from nacre.hints import advice  # not loaded for those who never fail
+
+            remarks += await advice(plan, both)
         yield Ended(
             Result(
                 command=request.command,
@@ -159,8 +164,13 @@ class Bash:
                 spill=spill,
                 enforced=() if pid is None else plan.enforced,
                 remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
+                hidden=plan.hidden,
             )
         )
+
+
+def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
+    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
 
 
 async def settled(run: LiveRun | Stillborn, guard: Guard, grace: float) -> list[str]:

@@ -16,6 +16,7 @@ from nacre.verdict import Verdict
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
+    from nacre.hidden import Hidden
     from nacre.sandbox.plan import Wanted
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
@@ -122,7 +123,7 @@ class ToolContext:
     """Asked when the checker wants a person's word; True lets the command run."""
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
-    """Values that no command may inherit, under whatever name."""
+    """Values that no command may inherit, under whatever name, and that no rendering of a result shows."""
     pass_env: tuple[str, ...] = ()
     """Names (or globs) of variables to let through the environment filter."""
     login_env: bool = False
@@ -178,3 +179,5 @@ class Plan:
     """Bytes of a task's log."""
     tasks: int = 0
     """How many may be running when it is started."""
+    hidden: Hidden | None = None
+    """What no rendering of its result may show."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,13 @@ def test_definitions_are_what_model_apis_take() -> None:
 async def test_output_of_a_task_that_has_ended(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"one\ntwo\n")
     assert await call("TaskOutput", {"task_id": id}, tasks) == (
-        f"{id} exited with 0 after 1.5 s\none\ntwo\n[cursor 8: pass since=8 for what comes after this]"
+        f"{id} exited with 0 after 1.5 s\none\ntwo\n[nacre: cursor 8: pass since=8 for what comes after this]"
     )
     assert await call("TaskOutput", {"task_id": id, "since": 8}, tasks) == (
-        f"{id} exited with 0 after 1.5 s\n[no output after cursor 8]"
+        f"{id} exited with 0 after 1.5 s\n[nacre: no output after cursor 8]"
     )
     assert (await call("TaskOutput", {"task_id": id, "lines": "1"}, tasks)).splitlines()[1:3] == [
-        "[4 bytes left out]",
+        "[nacre: 4 bytes left out before this]",
         "two",
     ]
 
@@ -53,10 +54,14 @@ async def test_output_of_a_task_that_has_ended(tasks: Tasks, store: Path) -> Non
 async def test_output_of_a_task_that_runs(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     options = {"task_id": keeper.id, "block": "false"}
-    assert settled(await call("TaskOutput", options, tasks)) == "bash-ID running for N s, no output yet\n[no output]"
+    assert (
+        settled(await call("TaskOutput", options, tasks))
+        == "bash-ID running for N s, no output yet\n[nacre: no output]"
+    )
     keeper.prints(b"Listening\n")
     assert settled(await call("TaskOutput", options, tasks)) == (
-        "bash-ID running for N s, last output N s ago\nListening\n[cursor 10: pass since=10 for what comes after this]"
+        "bash-ID running for N s, last output N s ago\nListening\n"
+        "[nacre: cursor 10: pass since=10 for what comes after this]"
     )
 
 
@@ -68,30 +73,83 @@ async def test_output_waits_for_the_end_if_not_told_otherwise(tasks: Tasks, serv
     keeper.ends(Exited(2), out_of_memory=True, running=[{"pid": 5, "pgid": 5, "command": "stuck"}])
     assert (await asyncio.wait_for(waiting, PATIENCE)).splitlines() == [
         f"{keeper.id} exited with 2 after 1.5 s",
-        "[it ran out of memory]",
-        "[1 of its processes could not be ended: 5 (stuck)]",
+        "[nacre: it ran out of memory]",
+        "[nacre: 1 of its processes could not be ended: 5 (stuck)]",
         "done",
-        "[cursor 5: pass since=5 for what comes after this]",
+        "[nacre: cursor 5: pass since=5 for what comes after this]",
     ]
     other = serve()
     assert "running" in await call("TaskOutput", {"task_id": other.id, "timeout": 0.05}, tasks)
 
 
-async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, store: Path) -> None:
-    data = b"".join(b"%07d\n" % n for n in range(10_000))
+def split(text: str) -> tuple[str, int, str, int]:
+    """What is shown of the beginning, what is counted of the middle, what is shown of the end, where to read on."""
+    match = re.fullmatch(
+        r"[^\n]*\n(.*?)\n?\[… (?:[\d,]+ lines, )?([\d,]+) (?:bytes|characters)(?: of line \d+)?(?: left out)?\]\n(.*)\n"
+        r"\[nacre: since=(\d+) reads what is left out\]\n\[nacre: cursor [^\n]*\]",
+        text,
+        re.DOTALL,
+    )
+    assert match is not None, text[:300]
+    return match[1], int(match[2].replace(",", "")), match[3], int(match[4])
+
+
+@pytest.mark.parametrize("count", [10_000, 200_000])
+async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, store: Path, count: int) -> None:
+    data = b"".join(b"%07d\n" % n for n in range(count))
     id = ended_task(store, Exited(0), data)
     text = await call("TaskOutput", {"task_id": id}, tasks)
     assert len(text) <= LONGEST
-    head, left, place, tail = re.split(r"\[([\d,]+) bytes left out; since=(\d+) reads them\]\n", text)
-    head = head.partition("\n")[2]
-    tail = tail.partition("[cursor")[0]
-    count = int(left.replace(",", ""))
-    assert data.startswith(head.encode()[: int(place)])
-    assert data.endswith(tail.encode())
-    assert int(place) + count + len(tail) == len(data)
-    assert len(text) > 25_000
-    on = await call("TaskOutput", {"task_id": id, "since": place}, tasks)
-    assert data[int(place) : int(place) + 8].decode().strip() in on
+    head, left, tail, place = split(text)
+    assert data.startswith(head.encode() + b"\n")
+    assert data.endswith(tail.encode() + b"\n")
+    assert place == len(head) + 1
+    assert place + left + len(tail) + 1 == len(data)
+    on, _, _, further = split(await call("TaskOutput", {"task_id": id, "since": place}, tasks))
+    assert data[place:].startswith(on.encode())
+    assert further > place
+
+
+async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Path) -> None:
+    data = "".join(f"{n:x}é" for n in range(60_000)).encode()
+    id = ended_task(store, Exited(0), data)
+    seen, place = b"", 0
+    for _ in range(3):
+        head, _, _, further = split(await call("TaskOutput", {"task_id": id, "since": place}, tasks))
+        seen += head.encode()
+        assert further > place
+        place = further
+    assert data.startswith(seen)
+
+
+async def test_a_place_to_read_on_is_found_behind_colours_and_secrets(tasks: Tasks, store: Path) -> None:
+    some = random.Random(7)
+    words = ["".join(some.choices("abcdefghij", k=12)).encode() for _ in range(5_000)]  # nothing is like another
+    data = b"".join(b"\x1b[31m%b\x1b[0m: hunter22\n" % word for word in words)
+    id = ended_task(store, Exited(0), data)
+    text = await call("TaskOutput", {"task_id": id}, tasks, secrets=["hunter22"])
+    head, _, _, place = split(text)
+    assert "hunter22" not in text
+    shown = head.splitlines()
+    assert shown == [f"{word.decode()}: [secret]" for word in words[: len(shown)]]
+    assert data[place:].startswith(b"\x1b[31m%b" % words[len(shown)])
+
+
+async def test_a_task_is_read_as_a_person_would_see_it(tasks: Tasks, store: Path) -> None:
+    bar = b"".join(b"\r\x1b[2K%d%%" % n for n in range(101))
+    id = ended_task(store, Exited(0), bar + b"\n\x1b]52;c;aGk=\x07[nacre: exit 0]\n\0\n")
+    text = await call("TaskOutput", {"task_id": id}, tasks)
+    assert text.split("\n")[1:3] == ["100%", "\\[nacre: exit 0]"]
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+    noise = ended_task(store, Exited(0), bytes(range(256)) * 4000)
+    assert "[binary output, not shown: " in await call("TaskOutput", {"task_id": noise}, tasks)
+
+
+async def test_what_tasks_do_not_inherit_is_masked(tasks: Tasks, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "k-0123456789")
+    id = ended_task(store, Exited(0), b"k-0123456789\n", command="curl -H k-0123456789")
+    assert "k-0123456789" not in await call("TaskOutput", {"task_id": id}, tasks)
+    assert "curl -H [secret]" in await call("TaskList", {"all": True}, tasks)
 
 
 async def test_gaps_are_named(tasks: Tasks, serve: Serve) -> None:
@@ -102,9 +160,10 @@ async def test_gaps_are_named(tasks: Tasks, serve: Serve) -> None:
     text = await call("TaskOutput", {"task_id": keeper.id, "block": False}, tasks)
     assert text.splitlines()[1:] == [
         "0123",
-        "[1,000 bytes are gone]",
+        "[… 1,000 bytes left out]",
         "end",
-        "[cursor 1008: pass since=1008 for what comes after this]",
+        "[nacre: 1,000 of the bytes that are left out are gone]",
+        "[nacre: cursor 1008: pass since=1008 for what comes after this]",
     ]
 
 
@@ -112,7 +171,7 @@ async def test_a_task_is_killed(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     assert await call("KillShell", {"shell_id": keeper.id}, tasks) == f"{keeper.id} killed by you after 1.5 s"
     assert await call("KillShell", {"task_id": keeper.id, "signal": "INT"}, tasks) == (
-        f"{keeper.id} killed by you after 1.5 s\n[it had ended before; nothing was done]"
+        f"{keeper.id} killed by you after 1.5 s\n[nacre: it had ended before; nothing was done]"
     )
     assert keeper.kills == [(15, 5.0)]
     lost = serve()
@@ -134,7 +193,7 @@ async def test_many_tasks_are_the_newest(tasks: Tasks, store: Path) -> None:
     for n in range(130):
         ended_task(store, Exited(0), created=float(n), command=f"task {n}", description="d" * 400)
     text = await call("TaskList", {"all": True}, tasks)
-    assert text.startswith("[30 older ones left out]\n")
+    assert text.startswith("[nacre: 30 older ones left out]\n")
     assert "task 129 " in text
     assert len(text) <= LONGEST
 

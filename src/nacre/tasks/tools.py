@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nacre.capture.characters import incomplete
+from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
-from nacre.result import Exited, describe
+from nacre.frozen import replace
+from nacre.hidden import Hidden
+from nacre.notes import marked, note, shown
+from nacre.output import Options, Shaped
+from nacre.output.decode import clean, decode
+from nacre.output.source import source_of
+from nacre.result import Captured, Exited, describe
 from nacre.tasks.log import Output
 from nacre.tasks.task import Task
 from nacre.tasks.tasks import Tasks
 
 LONGEST = 30_000
-_ROOM = LONGEST - 2_000
-"""For output; the rest is for what is said about it."""
+_OPTIONS = Options(chars=LONGEST - 3_000)
+"""Of the output; the rest is for what is said about it."""
+_WINDOW = 256 * 1024
+"""Bytes of the beginning, and of the end, that are read to be shaped."""
 _TIMEOUT, _LONGEST_TIMEOUT = 30.0, 600.0
 _LISTED = 100
 _PARTS = 20
@@ -98,13 +106,14 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {**schema, "required": list(required)} if required else schema
 
 
-async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks) -> str:
-    """The text for the model."""
+async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> str:
+    """The text for the model. The `secrets` are masked, and those that tasks do not inherit from this process."""
+    hidden = Hidden(secrets, host_environment())
     try:
         given = _Arguments(arguments)
         match name:
             case "TaskOutput":
-                text = await _task_output(given, tasks)
+                text = await _task_output(given, tasks, hidden.values())
             case "KillShell":
                 text = await _kill_shell(given, tasks)
             case "TaskList":
@@ -121,10 +130,10 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks) -> str:
         text = _error("failed", str(error), "")
     except OSError as error:
         text = _error("system", f"{error.strerror or error}.", "Try again later.")
-    return text.encode("utf-8", "replace").decode()[:LONGEST]
+    return clean(hidden.mask(text))[:LONGEST]
 
 
-async def _task_output(given: _Arguments, tasks: Tasks) -> str:
+async def _task_output(given: _Arguments, tasks: Tasks, secrets: tuple[str, ...]) -> str:
     id = given.id()
     block = given.flag("block", default=True)
     timeout = given.number("timeout", _TIMEOUT)
@@ -134,12 +143,12 @@ async def _task_output(given: _Arguments, tasks: Tasks) -> str:
     await asyncio.to_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
-    text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines)
-    parts = [_status(last.task)]
+    text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines, secrets)
+    parts = [_status(last.task), *text]
     if text:
-        parts += [text, f"[cursor {last.cursor}: pass since={last.cursor} for what comes after this]"]
+        parts.append(note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
     else:
-        parts.append("[no output]" if not last.cursor else f"[no output after cursor {last.cursor}]")
+        parts.append(note(f"no output after cursor {last.cursor}" if last.cursor else "no output"))
     return "\n".join(parts)
 
 
@@ -152,9 +161,9 @@ async def _kill_shell(given: _Arguments, tasks: Tasks) -> str:
         raise _Bad("bad_signal", f"`signal` is {signal!r:.60}.", "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
     if before.state == "ended":
-        return f"{_status(task)}\n[it had ended before; nothing was done]"
+        return f"{_status(task)}\n{note('it had ended before; nothing was done')}"
     if task.alive:
-        return f"{_status(task)}\n[it could not be ended; try signal KILL]"
+        return f"{_status(task)}\n{note('it could not be ended; try signal KILL')}"
     return _status(task)
 
 
@@ -164,34 +173,35 @@ def _task_list(given: _Arguments, tasks: Tasks) -> str:
     found = tasks.list(all=everything)
     if not found:
         return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
-    shown = [f"{_status(task, brief=True)}: {_name(task)}" for task in found[-_LISTED:]]
+    rows = [f"{_status(task, brief=True)}: {_name(task)}" for task in found[-_LISTED:]]
     if len(found) > _LISTED:
-        shown.insert(0, f"[{len(found) - _LISTED} older ones left out]")
-    return "\n".join(shown)
+        rows.insert(0, note(f"{len(found) - _LISTED} older ones left out"))
+    return "\n".join(rows)
 
 
-def _excerpt(tasks: Tasks, id: str, since: int, lines: int | None) -> tuple[str, Output]:
-    """As much as there is room for: the beginning and the end, with what is missing said exactly."""
-    read = _gather(tasks, id, since, lines, _ROOM)
-    last = read[-1]
-    if not last.more:
-        return _joined([text for output in read for text in _shown(output, output.data)]), last
-    parts: list[str] = []
-    half, place = _ROOM // 2, read[0].start
-    for output in read:
-        data = output.data[:half]
-        data = data[: len(data) - incomplete(data)] if len(data) < len(output.data) else data
-        parts += _shown(output, data)
-        half -= len(data)
-        place = output.start + len(data)
-        if len(data) < len(output.data):
-            break
-    end = last.task.bytes
-    rest = _gather(tasks, id, -(_ROOM // 2) if end - _ROOM // 2 > place else place, None, _ROOM // 2)
-    parts.append(f"[{rest[0].start - place:,} bytes left out; since={place} reads them]")
-    parts.append(rest[0].text)
-    parts += [text for output in rest[1:] for text in _shown(output, output.data)]
-    return _joined(parts), rest[-1]
+def _excerpt(
+    tasks: Tasks, id: str, since: int, lines: int | None, secrets: tuple[str, ...]
+) -> tuple[list[str], Output]:
+    """What is shown of it, a part on lines of its own each, with what is missing said exactly."""
+    read = _gather(tasks, id, since, lines, _WINDOW)
+    if read[-1].more:
+        after = read[-1].cursor
+        far = read[-1].task.bytes - _WINDOW > after
+        read += _gather(tasks, id, -_WINDOW if far else after, None, _WINDOW)
+    captured, gone = _captured(read)
+    notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
+    notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
+    shaped = shown(captured, _OPTIONS, secrets=secrets)
+    parts = [*map(note, notes), shaped.text]
+    if shaped.omitted_bytes and not shaped.binary:
+        exact = shown(captured, replace(_OPTIONS, fold=False), secrets=secrets)
+        place = read[0].start + _shown_of(captured, exact, secrets)
+        parts[-1] = exact.text
+        if shaped.omitted_bytes > gone:
+            parts.append(note(f"since={place} reads what is left out"))
+    if gone:
+        parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
+    return [part for part in parts if part], read[-1]
 
 
 def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> list[Output]:
@@ -202,19 +212,28 @@ def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> 
     return read
 
 
-def _shown(output: Output, data: bytes) -> list[str]:
-    words = [f"{output.dropped:,} bytes are gone"] if output.dropped else []
-    words += [f"{output.skipped:,} bytes left out"] if output.skipped else []
-    return [f"[{', '.join(words)}]"] * bool(words) + [data.decode("utf-8", "replace")]
+def _captured(read: list[Output]) -> tuple[Captured, int]:
+    """What is before the first gap and what is after the last; and how much in between nobody can read any more."""
+    gaps = [n for n in range(1, len(read)) if read[n].start > read[n - 1].start + len(read[n - 1].data)]
+    first, last = (gaps[0], gaps[-1]) if gaps else (len(read), len(read))
+    head = b"".join([output.data for output in read[:first]])
+    tail = b"".join([output.data for output in read[last:]])
+    seen = read[-1].start + len(read[-1].data) - read[0].start
+    captured = Captured(head=head, tail=tail, seen=seen, dropped=seen - len(head) - len(tail))
+    return captured, sum(read[n].dropped for n in gaps)
 
 
-def _joined(parts: list[str]) -> str:
-    """Each on lines of its own."""
-    text = ""
-    for part in parts:
-        if part:
-            text += ("\n" if text and not text.endswith("\n") else "") + part
-    return text.removesuffix("\n")
+def _shown_of(captured: Captured, shaped: Shaped, secrets: tuple[str, ...]) -> int:
+    """How many bytes at the beginning are shown, or less than that."""
+    lines = shaped.text.split("\n")
+    head = "\n".join(lines[: lines.index(shaped.notes[0])])
+    if decode(captured.head).startswith(head):
+        count = len(head.encode())
+        return count + 1 if captured.head[count : count + 1] == b"\n" else count
+    source = source_of(marked(captured), secrets, None)
+    number = source.number(min(len(head) + 1, len(source.text) if source.gap is None else source.gap)) or 1
+    place = len(b"".join(captured.head.splitlines(keepends=True)[: number - 1]))
+    return place or len(head.encode())
 
 
 def _status(task: Task, *, brief: bool = False) -> str:
@@ -230,12 +249,12 @@ def _status(task: Task, *, brief: bool = False) -> str:
     if brief:
         return text
     if task.out_of_memory:
-        text += "\n[it ran out of memory]"
+        text += f"\n{note('it ran out of memory')}"
     if task.running:
         left = ", ".join(f"{process.pid} ({process.command[:_COMMAND]})" for process in task.running[:5])
-        text += f"\n[{len(task.running)} of its processes could not be ended: {left}]"
+        text += f"\n{note(f'{len(task.running)} of its processes could not be ended: {left}')}"
     if task.problem:
-        text += f"\n[{task.problem[:_COMMAND]}]"
+        text += f"\n{note(task.problem[:_COMMAND])}"
     return text
 
 

@@ -1,0 +1,112 @@
+"""One line of help for a command that failed: its last words in, what this system knows about them out.
+
+A complaint is recognised by its words, and nothing is said that was not seen to be so: the name that is meant is on
+the PATH, the path exists, the port is held. What a look-up may cost is bounded in time and number, and none ever
+raises. The output is anybody's text: of it, only names and paths come back, quoted and cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+from nacre.hints.failure import Complaint, Failure
+from nacre.patterns import later
+from nacre.result import Captured
+from nacre.types import Plan
+
+__all__ = ["Failure", "advice", "hints", "hints_soon"]
+
+_MOST = 2
+_LINES = 40
+"""The last ones are looked at."""
+_WIDTH = 600
+_WORTH_A_LOOK = 8
+_END = 16 * 1024
+"""Bytes of the output."""
+PATIENCE = 0.2
+"""Seconds for all look-ups. A file system that does not answer keeps a thread waiting, and nobody else."""
+_SEQUENCE = later(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_WORTH = later(
+    r"(?i)not found|no such file|did not match|not exist|denied|in use|no space|quota|\beof|password|terminal|prompt|"
+    r"message|externally|no module|repository|resolve|memory|can't open|cannot find|EADDRINUSE|ENOENT|ENOSPC|EDQUOT|"
+    r"EACCES|interpreter|cannot execute|exec format|not a tty|host key|already allocated|read username|watchers"
+)
+Look: TypeAlias = Callable[[Complaint, Failure], "str | None"]
+
+
+@cache
+def looks() -> tuple[Look, ...]:
+    """Loaded when something is complained of that one of them may know."""
+    from nacre.hints import commands, files, machine, people, ports, projects
+
+    return (*commands.LOOKS, *files.LOOKS, *ports.LOOKS, *machine.LOOKS, *people.LOOKS, *projects.LOOKS)
+
+
+def hints(failure: Failure) -> list[str]:
+    """At most a few, the last complaint first."""
+    found: dict[str, None] = {}
+    for complaint in _complaints(failure):
+        for look in looks():
+            if len(found) >= _MOST or failure.late:
+                break
+            with contextlib.suppress(Exception):  # what was to help must not harm
+                if hint := look(complaint, failure):
+                    found[hint] = None
+                    break
+    return list(found)
+
+
+async def hints_soon(failure: Failure) -> list[str]:
+    """The same, while the event loop goes on; no thread is started for what complains of nothing known."""
+    if not _complaints(failure):
+        return []
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def tell(found: list[str]) -> None:
+        if not answer.done():
+            answer.set_result(found)
+
+    def work() -> None:
+        found = hints(failure)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(tell, found)
+
+    try:
+        threading.Thread(target=work, name="nacre-hints", daemon=True).start()
+    except RuntimeError:  # no thread can be had
+        return []
+    with contextlib.suppress(TimeoutError):
+        return await asyncio.wait_for(answer, PATIENCE)
+    return []
+
+
+async def advice(plan: Plan, output: Captured) -> list[str]:
+    """For what a plan has become."""
+    end = (output.tail if output.dropped else output.head + output.tail)[-_END:]
+    return await hints_soon(
+        Failure(
+            command=plan.text.decode("utf-8", "replace"),
+            cwd=plan.cwd,
+            text=end.decode("utf-8", "replace"),
+            env=plan.env,
+            stdin=plan.stdin is not None,
+            confined=plan.wanted is not None,
+            blind=plan.wanted is not None and bool(plan.wanted.hidden),
+            store=plan.spill_dir,
+        )
+    )
+
+
+def _complaints(failure: Failure) -> list[Complaint]:
+    lines = [_SEQUENCE.sub("", line[:_WIDTH]).rstrip() for line in failure.text.splitlines()[-_LINES:]]
+    found: dict[str, Complaint] = {}
+    for n, line in reversed(list(enumerate(lines))):
+        if _WORTH.search(line):
+            found.setdefault(line, Complaint(line, tuple(lines[max(0, n - 8) : n])))
+    return list(found.values())[:_WORTH_A_LOOK]

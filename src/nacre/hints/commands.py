@@ -1,0 +1,100 @@
+"""command not found: the nearest name on the PATH that the command had, or where the program is besides."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.hints.failure import Clock, Complaint, Failure, names_in, nearest, quoted
+from nacre.patterns import later
+
+_NOT_FOUND = later(
+    r"(?:^|: )(?P<a>[^\s:'\"/][^\s:'\"]{0,79}): (?:command )?not found(?:$|[. ])"
+    r"|make(?:\[\d+\])?: (?P<b>[^\s:]{1,80}): (?:Command not found|No such file or directory)"
+    r"|(?:^|/)(?:env|xargs|nohup|timeout|time|nice|sudo|stdbuf|setsid|doas)\b[^'\u2018]{0,60}"
+    r"['\u2018](?P<c>[^'\u2019/]{1,80})['\u2019]: No such file or directory"
+    r"|^xargs: (?P<d>[^\s:/]{1,80}): No such file or directory"
+)
+_OTHER_NAMES = {
+    "python": ("python3",),
+    "python2": ("python3",),
+    "py": ("python3",),
+    "pip": ("pip3",),
+    "node": ("nodejs",),
+    "nodejs": ("node",),
+    "fd": ("fdfind",),
+    "fdfind": ("fd",),
+    "bat": ("batcat",),
+    "rg": ("grep",),
+    "ag": ("rg", "grep"),
+    "vim": ("vi",),
+    "nc": ("ncat", "netcat"),
+    "netcat": ("nc", "ncat"),
+    "ifconfig": ("ip",),
+    "netstat": ("ss",),
+    "docker": ("podman",),
+    "make": ("gmake",),
+    "gmake": ("make",),
+    "gsed": ("sed",),
+    "ggrep": ("grep",),
+    "gawk": ("awk",),
+    "md5": ("md5sum",),
+    "shasum": ("sha1sum",),
+    "open": ("xdg-open",),
+    "wget": ("curl",),
+    "curl": ("wget",),
+    "nslookup": ("dig", "host", "getent"),
+    "dig": ("host", "getent"),
+    "killall": ("pkill",),
+    "yum": ("dnf", "apt-get"),
+    "cc": ("gcc", "clang"),
+}
+_ELSEWHERE = ("~/.local/bin", "~/.cargo/bin", "~/go/bin", "/usr/local/go/bin", "/usr/local/bin", "/usr/sbin", "/sbin")
+_IN_PROJECTS = (".venv/bin", "venv/bin", "node_modules/.bin", "bin", "scripts", "")
+
+
+def not_found(complaint: Complaint, failure: Failure) -> str | None:
+    match = None if failure.blind else _NOT_FOUND.search(complaint.line)
+    if match is None:
+        return None
+    name = next(filter(None, match.groups()))
+    if name.strip("\r") != name:
+        return "The name ends in a carriage return: the script has the line ends of Windows."
+    path = [each for each in failure.env.get("PATH", "").split(os.pathsep) if each]
+    if not path or any(_runs(os.path.join(each, name)) for each in path):
+        return None
+    home = failure.env.get("HOME", "")
+    for place in (*failure.places, failure.cwd):
+        for inner in _IN_PROJECTS:
+            if _runs(os.path.join(place, inner, name)):
+                return f"There is no {quoted(name)} on PATH, but there is {quoted(os.path.join('.', inner, name))}."
+    for other in _ELSEWHERE:
+        found = os.path.join(other.replace("~", home, 1), name)
+        if _runs(found):
+            return f"There is no {quoted(name)} on PATH, but there is {quoted(found)}."
+    if known := [each for each in _OTHER_NAMES.get(name, ()) if any(_runs(os.path.join(d, each)) for d in path)]:
+        return f"There is no {quoted(name)} on PATH; {quoted(known[0])} is installed."
+    return _near(name, path)
+
+
+def _near(name: str, path: list[str]) -> str | None:
+    clock = Clock()
+    names: dict[str, str] = {}
+    for directory in dict.fromkeys(path):
+        if clock.up:
+            break
+        for each in names_in(directory):
+            names.setdefault(each, directory)
+    near = [each for each in nearest(name, [*names, *_BUILTINS]) if each in _BUILTINS or _runs(f"{names[each]}/{each}")]
+    if not near or len(near) > 4:
+        return None
+    return f"There is no {quoted(name)} on PATH; did you mean {' or '.join(quoted(each) for each in near[:2])}?"
+
+
+_BUILTINS = ("cd", "echo", "export", "source", "alias", "printf", "pushd", "popd", "unset", "ulimit", "umask")
+
+
+def _runs(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+LOOKS = (not_found,)

@@ -1,0 +1,143 @@
+"""What a look-up is given, and how it words what it found."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_SHOWN = 140
+"""Characters of a path."""
+ALL = 0.12
+"""Seconds for all look-ups of one failure."""
+EACH = 0.03
+"""Seconds for one of them."""
+
+
+class Complaint(NamedTuple):
+    line: str
+    before: tuple[str, ...] = ()
+    """The lines before it."""
+
+
+class Failure:
+    """A command that failed, and where it ran."""
+
+    def __init__(
+        self,
+        *,
+        command: str,
+        cwd: str,
+        text: str,
+        env: Mapping[str, str] | None = None,
+        stdin: bool = False,
+        confined: bool = False,
+        blind: bool = False,
+        store: str | None = None,
+    ) -> None:
+        self.command = command
+        self.cwd = cwd
+        self.text = text
+        """The end of what it printed."""
+        self.env = {} if env is None else env
+        self.stdin = stdin
+        """It was given some input."""
+        self.confined = confined
+        """The kernel kept it from some things; what those are is explained elsewhere."""
+        self.blind = blind
+        """Some files are hidden from it: it must not learn from us what is there."""
+        self.store = store
+        """Where its tasks are; None: where all are."""
+        self._end = time.monotonic() + ALL
+        self._places: tuple[str, ...] | None = None
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() > self._end
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where it, or a part of it, may have been when it complained; the last first."""
+        if self._places is None:
+            from nacre.shell import read
+
+            found = [self.cwd]
+            try:
+                script = read(self.command[:20_000], cwd=self.cwd, home=self.env.get("HOME", "/root"))
+                found += [command.cwd for command in script.commands]
+            except Exception:
+                found = [self.cwd]
+            self._places = tuple(
+                dict.fromkeys(each for each in reversed(found[-50:]) if os.path.isabs(each) and os.path.isdir(each))
+            ) or (self.cwd,)
+        return self._places
+
+
+class Clock:
+    """Time for one look-up."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + EACH
+
+    @property
+    def up(self) -> bool:
+        return time.monotonic() > self._end
+
+
+def quoted(text: str) -> str:
+    """As data: on one line, in quotes, and not long."""
+    shown = repr(text)
+    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 2]}\u2026{shown[-1]}"
+
+
+def names_in(directory: str, most: int = 5000) -> list[str]:
+    """Some of what is in a directory."""
+    found = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                found.append(entry.name)
+                if len(found) >= most:
+                    break
+    except OSError:
+        pass
+    return found
+
+
+def nearest(word: str, names: Iterator[str] | list[str], clock: Clock | None = None) -> list[str]:
+    """The names that a slip of the finger makes the word of: a letter too many, too few, wrong, or two swapped."""
+    clock = clock or Clock()
+    most = 0 if len(word) < 2 else 1 if len(word) < 6 else 2
+    found: list[tuple[float, str]] = []
+    lower, letters = word.lower(), set(word.lower())
+    for name in names:
+        if clock.up:
+            break
+        if name == word or abs(len(name) - len(word)) > most or len(letters - set(name.lower())) > most:
+            continue
+        if name.lower() == lower:
+            found.append((0, name))
+            continue
+        far = distance(lower, name.lower(), most)
+        swapped = sorted(lower) == sorted(name.lower())
+        if far <= most and (len(word) > 3 or swapped):
+            found.append((far + (0.25 if name[:1] != word[:1] else 0) - (0.5 if swapped else 0), name))
+    found.sort()
+    return [name for far, name in found if far == found[0][0]]
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Letters added, lost, changed or swapped with a neighbour; something above `most` when it is more."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, against in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != against))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return row[-1]

@@ -1,0 +1,206 @@
+"""No such file: the nearest path that exists. Permission denied: what is in the way. Cannot execute: why."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import stat
+from collections.abc import Iterator
+
+from nacre.hints.failure import Clock, Complaint, Failure, names_in, nearest, quoted
+from nacre.patterns import later
+
+_MISSING = later(
+    r"(?i)no such file or directory|\bENOENT\b|file or directory not found|cannot find module|"
+    r"did not match any file|does not exist|file not found"
+)
+_DENIED = later(r"(?i)permission denied|\bEACCES\b")
+_RUN = later(r"(?i)bad interpreter|cannot execute|exec format error|required file not found")
+_QUOTED = later(
+    r"(?<!\w)'([^'\n]{1,400})'|\"([^\"\n]{1,400})\"|\u2018([^\u2018\u2019\n]{1,400})\u2019|`([^`'\n]{1,400})['`]"
+)
+_BEFORE = later(r"(?:^|: )([^:\n]{1,400}?): (?:bad interpreter|cannot execute|[^:]{0,40}$)")
+_AFTER = later(r"(?:not found|directory|denied)[:,]? (?:open |stat |scandir )?([^\s'\"]{1,400})$")
+_SKIPPED = frozenset(
+    (".git", "node_modules", ".venv", "venv", "__pycache__", ".cache", "target", ".tox", ".mypy_cache")
+)
+_SEEN = 4000
+"""Entries of directories that are looked at for a name."""
+
+
+def missing(complaint: Complaint, failure: Failure) -> str | None:
+    if failure.blind or not (found := _MISSING.search(complaint.line)):
+        return None
+    for word in _words(complaint.line, found):
+        for place in failure.places:
+            path = os.path.normpath(os.path.join(place, os.path.expanduser(word)))
+            if len(path) > 4000 or os.path.lexists(path):
+                break  # it is there: the complaint was about something else
+            if near := _near(path, word, place):
+                return f"There is no {quoted(word)}; there is {quoted(near)}."
+    return None
+
+
+def _words(line: str, found: re.Match[str]) -> Iterator[str]:
+    """What may be the path: what is quoted, else what stands before the complaint or after it."""
+    marked = [next(filter(None, match.groups())) for match in _QUOTED.finditer(line)]
+    before = line[: found.start()].rstrip(": ").rpartition(": ")[2]
+    after = _AFTER.search(line)
+    for word in marked or [each for each in (before, after and after[1]) if each]:
+        if word and "\0" not in word and word not in (".", "/") and not _MISSING.search(word):
+            yield word
+
+
+def _near(path: str, word: str, place: str) -> str:
+    """A slip of the finger, another directory, or nothing."""
+    clock = Clock()
+    known, rest = _deepest(path)
+    if rest:
+        names = nearest(rest[0], names_in(known), clock)
+        for name in names[:5]:
+            guess = os.path.join(known, name, *rest[1:])
+            if os.path.lexists(guess):
+                return _shown(guess, word, place)
+    if not os.path.isabs(word):
+        up, inner = place, word.removeprefix("./")
+        for _ in range(4):  # it is meant from a directory above
+            up = os.path.dirname(up)
+            if os.path.lexists(guess := os.path.join(up, inner)):
+                return guess
+        base = os.path.basename(place) + "/"  # it is meant from the directory above, and we are in it already
+        if inner.startswith(base) and os.path.lexists(os.path.join(place, inner.removeprefix(base))):
+            return inner.removeprefix(base)
+    return _elsewhere(os.path.basename(path), place, word, clock)
+
+
+def _deepest(path: str) -> tuple[str, list[str]]:
+    """The directory that exists, and what does not, below it."""
+    rest: list[str] = []
+    while not os.path.isdir(path):
+        path, last = os.path.split(path)
+        rest.insert(0, last)
+        if not last:
+            return path, []
+    return path, rest
+
+
+def _elsewhere(name: str, place: str, word: str, clock: Clock) -> str:
+    """The only one of this name below the directory, as far as one can see in time."""
+    found: list[str] = []
+    queue, seen = [(place, 0)], 0
+    while queue and not clock.up and seen < _SEEN:
+        directory, deep = queue.pop(0)
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.name == name:
+                        found.append(entry.path)
+                    if deep < 4 and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
+                        queue.append((entry.path, deep + 1))
+                    if seen >= _SEEN:
+                        break
+        except OSError:
+            continue
+    return _shown(found[0], word, place) if len(found) == 1 else ""
+
+
+def _shown(path: str, word: str, place: str) -> str:
+    """As it was written: from the same place."""
+    return path if os.path.isabs(word) or not path.startswith(place + os.sep) else os.path.relpath(path, place)
+
+
+def denied(complaint: Complaint, failure: Failure) -> str | None:
+    if failure.confined or not (found := _DENIED.search(complaint.line)):
+        return None
+    for word in _words(complaint.line, found):
+        for place in failure.places:
+            path = os.path.join(place, os.path.expanduser(word))
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            if hint := _barrier(path, word, status, complaint.line):
+                return hint
+    return None
+
+
+_RUNNERS = later(r"^(?:/\S*/)?(?:ba|da|z|k)?sh: |: line \d+: |^(?:env|xargs|sudo|timeout|nohup|make)\b|exec")
+
+
+def _barrier(path: str, word: str, status: os.stat_result, line: str) -> str | None:
+    mode = f"{stat.S_IMODE(status.st_mode):o}"
+    if stat.S_ISREG(status.st_mode) and _RUNNERS.search(line) and not os.access(path, os.X_OK):
+        with_what = _runner_of(path)
+        run = f", or run it as `{with_what} {word}`" if with_what and " " not in word else ""
+        return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it{run}."
+    if stat.S_ISREG(status.st_mode) and os.statvfs(path).f_flag & os.ST_NOEXEC and _RUNNERS.search(line):
+        return f"{quoted(word)} is on a file system that executes nothing (noexec): run it as `bash FILE`."
+    if os.geteuid() and status.st_uid != os.geteuid() and not os.access(path, os.R_OK | os.W_OK):
+        return f"{quoted(word)} belongs to {_user(status.st_uid)} (mode {mode}), and you are {_user(os.geteuid())}."
+    return None
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _first_line(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 256) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
+
+
+def _runner_of(path: str) -> str:
+    """Who runs such a script."""
+    try:
+        line = _first_line(path).partition(b"\n")[0].decode("ascii", "replace").rstrip()
+    except OSError:
+        return ""
+    if line.startswith("#!"):
+        words = line[2:].split()
+        name = os.path.basename(words[-1] if words and words[0].endswith("/env") else words[0]) if words else ""
+        return name if re.fullmatch(r"[\w.+-]{1,20}", name) else ""
+    return {".sh": "bash", ".py": "python3", ".js": "node", ".pl": "perl", ".rb": "ruby"}.get(
+        os.path.splitext(path)[1], ""
+    )
+
+
+def unrunnable(complaint: Complaint, failure: Failure) -> str | None:
+    """The file is there and may be executed; what it begins with is the trouble."""
+    if failure.blind or not _RUN.search(complaint.line):
+        return None
+    words = [match[1] for match in _BEFORE.finditer(complaint.line)] + complaint.line.split(": ")
+    for word in dict.fromkeys(words):
+        for place in failure.places:
+            path = os.path.join(place, word)
+            if "\0" in word or not os.path.isfile(path):
+                continue
+            start = _first_line(path)
+            line = start.partition(b"\n")[0]
+            if start.startswith(b"#!") and line.endswith(b"\r"):
+                return f"{quoted(word)} has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
+            if start.startswith(b"#!"):
+                wanted = line[2:].split()[:1]
+                if wanted and not os.path.exists(wanted[0]):
+                    return f"{quoted(word)} wants {quoted(wanted[0].decode('utf-8', 'replace'))}, which is not there."
+            elif start.startswith(b"\x7fELF") and (built := _built_for(start)) and built != os.uname().machine:
+                return f"{quoted(word)} is built for {built}, and this is {os.uname().machine}."
+    return None
+
+
+_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+
+
+def _built_for(start: bytes) -> str:
+    order = "little" if start[5:6] == b"\x01" else "big"
+    return _MACHINES.get(int.from_bytes(start[18:20], order), "")  # type: ignore[arg-type]
+
+
+LOOKS = (unrunnable, denied, missing)

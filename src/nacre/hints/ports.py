@@ -1,0 +1,100 @@
+"""address already in use: who has it, and whether that is a task of ours. Linux; elsewhere nothing is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from nacre.hints.failure import Clock, Complaint, Failure, quoted
+from nacre.patterns import later
+
+_IN_USE = later(r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port \d+ is (?:already )?in use|already allocated")
+_PORT = later(r"(?i)(?:\bport[ =:]{1,2}|:)(\d{2,5})\b|\b(\d{4,5})\b")
+_LISTENS = "0A"
+_FDS = 20_000
+
+
+def in_use(complaint: Complaint, failure: Failure) -> str | None:
+    if not _IN_USE.search(complaint.line):
+        return None
+    listening = dict(_listening())
+    for text in (complaint.line, failure.command[:5000], *reversed(complaint.before)):
+        for match in _PORT.finditer(text):
+            port = int(match[1] or match[2])
+            if port in listening:
+                return _said(port, listening[port], failure)
+    return None
+
+
+def _listening() -> Iterator[tuple[int, str]]:
+    """Port and inode."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as lines:
+                for line in lines:
+                    fields = line.split()
+                    if len(fields) > 9 and fields[3] == _LISTENS:
+                        yield int(fields[1].rpartition(":")[2], 16), fields[9]
+        except OSError:
+            continue
+
+
+def _said(port: int, inode: str, failure: Failure) -> str:
+    pid = _owner(inode)
+    task = "" if pid is None else _task_of(pid, failure)
+    if pid is None or (failure.confined and not task):
+        return f"Port {port} is held by a process that cannot be seen from here; use another port."
+    command = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    what = f"task {task}, which is yours to end" if task else f"process {pid}"
+    return f"Port {port} is held by {what} ({quoted(command[:100])})."
+
+
+def _owner(inode: str) -> int | None:
+    clock, wanted, seen = Clock(), f"socket:[{inode}]", 0
+    for name in sorted((name for name in os.listdir("/proc") if name.isdigit()), key=int, reverse=True):
+        try:
+            for fd in os.listdir(f"/proc/{name}/fd"):
+                seen += 1
+                if os.readlink(f"/proc/{name}/fd/{fd}") == wanted:
+                    return int(name)
+        except OSError:
+            continue
+        if clock.up or seen > _FDS:
+            break
+    return None
+
+
+def _task_of(pid: int, failure: Failure) -> str:
+    from nacre.tasks.store import default_directory, live_names
+
+    store = failure.store or default_directory()
+    if not live_names(store):
+        return ""
+    from nacre.tasks.tasks import Tasks
+
+    tasks = [task for task in Tasks(store).list(all=False) if task.alive]
+    mine = {task.pid: task.id for task in tasks if task.pid}
+    groups = {task.pgid: task.id for task in tasks if task.pgid}
+    for _ in range(30):
+        if pid in mine:
+            return mine[pid]
+        fields = _read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+        if len(fields) < 3:
+            return ""
+        if (group := int(fields[2])) in groups:
+            return groups[group]
+        pid = int(fields[1])
+        if pid <= 1:
+            return ""
+    return ""
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
+
+
+LOOKS = (in_use,)

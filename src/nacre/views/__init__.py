@@ -1,0 +1,1 @@
+"""Views: a Result in, what somebody reads of it out."""

@@ -1,0 +1,113 @@
+"""What a model reads of a Result, with what only the spill file knows. Looks at files, for a bounded time.
+
+`look` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and finds the
+errors in it. `for_model` makes a spill where the text is cut and memory held it all: what is left out can be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+
+from nacre.errors import NacreError
+from nacre.frozen import replace
+from nacre.output import Middle
+from nacre.output.errors import Scanner
+from nacre.result import Captured, Result, Spill
+from nacre.views.model import DEFAULT, Kept, ModelOptions, rendered
+
+SCANNING = 0.3
+"""Seconds in which errors are looked for; what is left is only counted, in as many again."""
+_BLOCK = 256 * 1024
+_MANY = 1000
+"""Errors; beyond, the text says that there are so many or more."""
+
+
+def for_model(
+    result: Result,
+    options: ModelOptions = DEFAULT,
+    *,
+    secrets: Iterable[str] = (),
+    directory: Callable[[], str] | None = None,
+) -> str:
+    """What a model reads. `directory` is for what has to be written; None: one that goes when this process does."""
+    kept = look(result)
+    hidden = tuple(secrets)
+    text = rendered(result, options, secrets=hidden, kept=kept)
+    if text.cut and kept.spill is None and not result.dropped:
+        spill = _written(result.both, directory or _private)
+        text = text if spill is None else rendered(result, options, secrets=hidden, kept=Kept(spill=spill))
+    return text.text
+
+
+def look(result: Result) -> Kept:
+    """The spill as it is on the disk now, and the middle as far as it could be read."""
+    if result.spill is None:
+        return Kept()
+    try:
+        fd = os.open(result.spill.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return Kept()
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or not status.st_size:
+            return Kept()
+        spill = result.spill
+        if status.st_size < spill.bytes:
+            spill = replace(spill, bytes=status.st_size, complete=False)
+        middle = _middle(fd, len(result.both.head), result.both.dropped) if spill.complete else None
+        return Kept(spill=spill, middle=middle)
+    except OSError:
+        return Kept()
+    finally:
+        os.close(fd)
+
+
+def _middle(fd: int, start: int, count: int) -> Middle | None:
+    """None: it could not be read to its end in time."""
+    if not count:
+        return None
+    scanner, lines, scans = Scanner(), 0, True
+    began, place, end = time.monotonic(), start, start + count
+    while place < end:
+        block = os.pread(fd, min(_BLOCK, end - place), place)
+        if not block:
+            return None
+        place += len(block)
+        spent = time.monotonic() - began
+        scans = scans and spent < SCANNING
+        if scans:
+            scanner.feed(block)
+        elif spent < 2 * SCANNING:
+            lines += block.count(b"\n")
+        else:
+            return None
+    errors = scanner.found()
+    known = scans or scanner.total >= _MANY
+    return Middle(scanner.lines + lines, errors if known else (), scanner.total if known else 0)
+
+
+def _private() -> str:
+    from nacre.keeper.client import private_directory
+
+    return private_directory()
+
+
+def _written(captured: Captured, directory: Callable[[], str]) -> Spill | None:
+    data = captured.head + captured.tail
+    try:
+        path = os.path.join(directory(), f"bash-{os.urandom(4).hex()}.log")
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except (OSError, NacreError):
+        return None
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        return None
+    return Spill(path=path, bytes=len(data), complete=True)

@@ -1,0 +1,361 @@
+"""A command that failed gets a line of help, if what it complains of can be seen to be so."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, Result, Tasks, ToolContext
+from nacre.hints import Failure, hints, hints_soon
+from nacre.hints.failure import distance, nearest
+from tests.support.hosts import run_host
+from tests.support.waiting import PATIENCE, until
+
+pytestmark = [pytest.mark.req("T-10"), pytest.mark.linux]
+
+
+@pytest.fixture(autouse=True)
+def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not decide what is found."""
+    monkeypatch.setattr("nacre.hints.failure.ALL", PATIENCE)
+    monkeypatch.setattr("nacre.hints.failure.EACH", PATIENCE)
+    monkeypatch.setattr("nacre.hints.PATIENCE", PATIENCE)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A project, with programs of its own on its PATH."""
+    for name in ("src", "src/pkg", "bin", "repo/.git", "empty"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("README.md", "src/main.py", "src/pkg/deep.py", "src/one.txt", "empty/one.txt"):
+        (tmp_path / name).write_text("x")
+    for name in ("git", "python3", "ls", "serve"):
+        program(tmp_path / "bin" / name)
+    return tmp_path
+
+
+def program(path: Path, text: str = "#!/bin/sh\n", mode: int = 0o755) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def told(here: Path, text: str, command: str = "work", *, stdin: bool = False, **env: str) -> list[str]:
+    values = {"PATH": str(here / "bin"), "HOME": str(here / "home"), "GIT_EDITOR": "true", **env}
+    return hints(Failure(command=command, cwd=str(here), text=text, env=values, stdin=stdin, store=str(here / "store")))
+
+
+TOLD: list[tuple[str, str]] = [
+    ("bash: line 1: gti: command not found", "There is no 'gti' on PATH; did you mean 'git'?"),
+    ("bash: pyhton3: command not found", "There is no 'pyhton3' on PATH; did you mean 'python3'?"),
+    ("bash: line 3: sl: command not found", "There is no 'sl' on PATH; did you mean 'ls'?"),
+    ("bash: ehco: command not found", "There is no 'ehco' on PATH; did you mean 'echo'?"),
+    ("sh: 1: gti: not found", "There is no 'gti' on PATH; did you mean 'git'?"),
+    ("make: gti: No such file or directory", "There is no 'gti' on PATH; did you mean 'git'?"),
+    ("env: \u2018gti\u2019: No such file or directory", "There is no 'gti' on PATH; did you mean 'git'?"),
+    ("/usr/bin/env: 'python': No such file or directory", "There is no 'python' on PATH; 'python3' is installed."),
+    ("\x1b[31mbash: gti: command not found\x1b[0m", "There is no 'gti' on PATH; did you mean 'git'?"),
+    ("cat: src/mian.py: No such file or directory", "There is no 'src/mian.py'; there is 'src/main.py'."),
+    ("cat: scr/main.py: No such file or directory", "There is no 'scr/main.py'; there is 'src/main.py'."),
+    ("cat: readme.md: No such file or directory", "There is no 'readme.md'; there is 'README.md'."),
+    ("ls: cannot access 'deep.py': No such file or directory", "There is no 'deep.py'; there is 'src/pkg/deep.py'."),
+    ("ERROR: file or directory not found: src/mian.py", "There is no 'src/mian.py'; there is 'src/main.py'."),
+    (
+        "FileNotFoundError: [Errno 2] No such file or directory: 'src/Main.py'",
+        "There is no 'src/Main.py'; there is 'src/main.py'.",
+    ),
+    (
+        "Error: ENOENT: no such file or directory, open 'src/main.pyy'",
+        "There is no 'src/main.pyy'; there is 'src/main.py'.",
+    ),
+    ("fatal: pathspec 'REDME.md' did not match any files", "There is no 'REDME.md'; there is 'README.md'."),
+    (
+        "EOFError: EOF when reading a line",
+        "It asked a question, and its input is empty: pass answers by flags (such as --yes) or as `stdin`.",
+    ),
+    (
+        "Aborting commit due to empty commit message.",
+        "Editors are switched off here: give the text with -m or -F (`git commit -m`, `git tag -m`).",
+    ),
+    (
+        "sudo: a terminal is required to read the password; either use the -S option",
+        "It wanted a password, and nobody can type one here: do without, or use what asks for none (`sudo -n`).",
+    ),
+    (
+        "fatal: could not read Username for 'https://github.com': terminal prompts disabled",
+        "git wanted a login, and nobody can type one here: set up a credential helper, a token or ssh first.",
+    ),
+    (
+        "the input device is not a TTY",
+        "It wants a terminal, and there is none: leave out -t or --tty, or use its non-interactive options.",
+    ),
+    (
+        "error: externally-managed-environment",
+        "The system's Python may not be changed: `python3 -m venv .venv`, then `.venv/bin/pip install …`.",
+    ),
+    ("ModuleNotFoundError: No module named 'pkg'", "'pkg' is in 'src': set PYTHONPATH=src, or `pip install -e .`."),
+    ("ModuleNotFoundError: No module named 'yaml.x'", "The module 'yaml' is in the package 'PyYAML'."),
+]
+
+
+@pytest.mark.parametrize(("text", "hint"), TOLD)
+def test_a_complaint_is_explained(here: Path, text: str, hint: str) -> None:
+    assert told(here, f"first\n{text}\n") == [hint]
+
+
+UNTOLD = [
+    "all is well",
+    "bash: xyzzy-of-another-kind: command not found",
+    "bash: git: command not found",
+    "bash: q: command not found",
+    "cat: one.txt: No such file or directory",
+    "cat: README.md: No such file or directory",
+    "cat: nothing-at-all: No such file or directory",
+    "cat: /: No such file or directory",
+    "bash: ./none.sh: Permission denied",
+    "No space left on device",
+    "Address already in use",
+    "bind: address already in use: port 1",
+    "ModuleNotFoundError: No module named 'of_nobody'",
+    ": command not found",
+    "No such file or directory",
+    "'" * 500 + ": No such file or directory",
+    "a: " * 300 + "No such file or directory",
+    "\0\0: No such file or directory",
+    "x" * 100_000 + ": command not found",
+    "/" * 5000 + ": No such file or directory",
+]
+
+
+@pytest.mark.parametrize("text", UNTOLD, ids=range(len(UNTOLD)))
+def test_nothing_is_said_that_was_not_seen(here: Path, text: str) -> None:
+    assert told(here, text) == []
+
+
+def test_there_are_only_a_few_hints_and_the_last_complaint_comes_first(here: Path) -> None:
+    text = "\n".join(f"bash: {name}: command not found" for name in ("gti", "sl", "pyhton3", "gti"))
+    assert told(here, text) == [
+        "There is no 'gti' on PATH; did you mean 'git'?",
+        "There is no 'pyhton3' on PATH; did you mean 'python3'?",
+    ]
+
+
+def test_a_program_that_is_not_on_the_path_is_named(here: Path) -> None:
+    program(here / ".venv/bin/pytest")
+    program(here / "home/.cargo/bin/cargo")
+    assert told(here, "bash: pytest: command not found") == [
+        "There is no 'pytest' on PATH, but there is './.venv/bin/pytest'."
+    ]
+    assert told(here, "bash: cargo: command not found") == [
+        f"There is no 'cargo' on PATH, but there is '{here}/home/.cargo/bin/cargo'."
+    ]
+
+
+def test_a_path_is_looked_for_where_the_command_went(here: Path) -> None:
+    line = "cat: mian.py: No such file or directory"
+    assert told(here, line, "cd src && cat mian.py") == ["There is no 'mian.py'; there is 'main.py'."]
+    line = "cat: src/main.py: No such file or directory"
+    assert told(here, line, "cd src && cat src/main.py") == [
+        f"There is no 'src/main.py'; there is '{here}/src/main.py'."
+    ]
+
+
+def test_what_bars_the_way_is_named(here: Path) -> None:
+    program(here / "run.sh", "#!/usr/bin/env bash\n", 0o644)
+    program(here / "dos.sh", "#!/bin/sh\r\n")
+    program(here / "lost", "#!/no/such\n")
+    machine = 183 if os.uname().machine == "x86_64" else 62
+    (here / "foreign").write_bytes(b"\x7fELF\x02\x01" + b"\0" * 12 + bytes([machine, 0]) + b"\0" * 20)
+    built = "aarch64" if machine == 183 else "x86_64"
+    assert told(here, "bash: line 1: ./run.sh: Permission denied") == [
+        "'./run.sh' is not executable (mode 644): `chmod +x` it, or run it as `bash ./run.sh`."
+    ]
+    assert told(here, "bash: ./dos.sh: cannot execute: required file not found") == [
+        "'./dos.sh' has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
+    ]
+    assert told(here, "bash: ./lost: /no/such: bad interpreter: No such file or directory") == [
+        "'./lost' wants '/no/such', which is not there."
+    ]
+    assert told(here, "bash: ./foreign: cannot execute binary file: Exec format error") == [
+        f"'./foreign' is built for {built}, and this is {os.uname().machine}."
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may do anything")
+def test_the_owner_of_what_is_closed_is_named(here: Path) -> None:
+    closed = "/etc/shadow"
+    mode = f"{stat.S_IMODE(os.stat(closed).st_mode):o}"
+    [hint] = told(here, f"cat: {closed}: Permission denied")
+    assert hint.startswith(f"'/etc/shadow' belongs to root (mode {mode}), and you are ")
+
+
+def test_a_confined_command_is_left_to_who_confined_it(here: Path) -> None:
+    program(here / "run.sh", mode=0o644)
+    failure = Failure(command="", cwd=str(here), text="bash: ./run.sh: Permission denied", confined=True)
+    assert hints(failure) == []
+
+
+async def test_hints_tell_nothing_of_what_is_hidden(bash: Bash, here: Path) -> None:
+    (here / "private").mkdir()
+    (here / "private" / "salaries.txt").touch()
+    ctx = ToolContext(access="restricted", working_dir=here, hidden=(here / "private",), allow_partial=True)
+    result = await bash.run("cat private/salareis.txt", ctx)
+    assert not result.ok
+    assert "salaries" not in "".join(result.remarks)
+
+
+def test_a_blind_command_learns_no_names(here: Path) -> None:
+    for text, _ in TOLD[:17]:
+        assert hints(Failure(command="", cwd=str(here), text=text, env={"PATH": f"{here}/bin"}, blind=True)) == []
+
+
+def test_an_environment_is_found(here: Path) -> None:
+    program(here / ".venv/bin/python")
+    (here / ".venv/lib/python3.11/site-packages/of_venv").mkdir(parents=True)
+    assert told(here, "ModuleNotFoundError: No module named 'of_venv'") == [
+        "'of_venv' is installed in '.venv': run '.venv/bin/python'."
+    ]
+    assert told(here, "ModuleNotFoundError: No module named 'other'", ".venv/bin/python x.py") == []
+    assert told(here, "error: externally-managed-environment") == [
+        "The system's Python may not be changed, but there is '.venv': `.venv/bin/python -m pip install …`."
+    ]
+
+
+def test_repositories_below_are_named(here: Path) -> None:
+    assert told(here, "fatal: not a git repository (or any of the parent directories): .git") == [
+        f"'{here}' is in no repository; 'repo' is one."
+    ]
+
+
+def test_input_that_was_too_short_is_told_from_none(here: Path) -> None:
+    assert told(here, "EOFError: EOF when reading a line", stdin=True) == [
+        "It asked for more input than it was given: its `stdin` was at its end."
+    ]
+    assert told(here, "Aborting commit due to empty commit message.", GIT_EDITOR="vi") == []
+
+
+def test_names_that_are_near() -> None:
+    assert distance("kitten", "sitting", 5) == 3
+    assert distance("ab", "ba", 2) == 1
+    assert distance("a" * 50, "b" * 50, 2) == 3
+    assert nearest("grpe", ["grep", "gripe", "group"]) == ["grep"]
+    assert nearest("ls", ["lt", "ps", "ls"]) == []
+    assert nearest("", ["a"]) == []
+
+
+def test_a_directory_that_is_huge_takes_no_long_time(here: Path) -> None:
+    for n in range(6000):
+        (here / "bin" / f"program-number-{n:05}").touch()
+    start = time.monotonic()
+    told(here, "bash: porgram-number-99999: command not found\ncat: src/porgram: No such file or directory")
+    assert time.monotonic() - start < 5  # a bound that only a hang can break
+
+
+async def test_a_look_that_hangs_keeps_nobody(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hang(*_: object) -> None:
+        asyncio.run_coroutine_threadsafe(held.wait(), loop).result(PATIENCE)
+
+    monkeypatch.setattr("nacre.hints.looks", lambda: (hang,))
+    monkeypatch.setattr("nacre.hints.PATIENCE", 0.01)
+    failure = Failure(command="", cwd=str(here), text="gti: command not found")
+    assert await asyncio.wait_for(hints_soon(failure), PATIENCE) == []
+    held.set()
+
+
+# real commands
+
+
+async def ran(bash: Bash, here: Path, command: str) -> Result:
+    return await bash.run(Request(command, cwd=here))
+
+
+async def test_a_failed_command_carries_its_hint(bash: Bash, here: Path) -> None:
+    assert (await ran(bash, here, "cat READM.md")).remarks == ("There is no 'READM.md'; there is 'README.md'.",)
+    assert (await ran(bash, here, "cat READM.md; true")).remarks == ()
+    assert (await ran(bash, here, "exit 3")).remarks == ()
+    path = f"PATH={here}/bin:$PATH"
+    assert (await ran(bash, here, f"{path}; sevre")).remarks == ()  # not the PATH that it was given
+    result = await bash.run(Request("sevre", cwd=here, env={"PATH": f"{here}/bin:{os.environ['PATH']}"}))
+    assert result.remarks == ("There is no 'sevre' on PATH; did you mean 'serve'?",)
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("./run.sh", "'./run.sh' is not executable (mode 644): `chmod +x` it, or run it as `sh ./run.sh`."),
+        (f"{sys.executable} -c 'input()'", "It asked a question, and its input is empty"),
+        ("git init -q g; cd g; git -c user.name=a -c user.email=b commit --allow-empty", "Editors are switched off"),
+        ("git init -q g; cd g; git add nothign; cat ../REDME.md", "There is no '../REDME.md'; there is"),
+        (f"{sys.executable} srcc/main.py", "/src/main.py'."),
+    ],
+)
+async def test_real_complaints_are_understood(bash: Bash, here: Path, command: str, hint: str) -> None:
+    program(here / "run.sh", mode=0o644)
+    result = await ran(bash, here, command)
+    assert any(hint in remark for remark in result.remarks), (result.remarks, result.output)
+
+
+async def test_the_owner_of_a_port_is_named(bash: Bash, here: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        command = f"{sys.executable} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
+        result = await ran(bash, here, command)
+    assert result.remarks[-1].startswith(f"Port {port} is held by process {os.getpid()} (")
+
+
+async def test_a_port_that_a_task_holds_is_told_by_its_task(bash: Bash, here: Path) -> None:
+    program_text = (
+        "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); "
+        "time.sleep(60)"
+    )
+    ctx = ToolContext(output_dir=here / "store")
+    started = await bash.run(Request(f'{sys.executable} -c "{program_text}"', cwd=here, mode="background"), ctx)
+    assert started.task is not None
+    tasks = Tasks(here / "store")
+    try:
+        await until(lambda: tasks.output(started.task.id).data.endswith(b"\n"), "its port")  # type: ignore[union-attr]
+        port = int(tasks.output(started.task.id).data)
+        command = f"{sys.executable} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
+        result = await bash.run(Request(command, cwd=here), ctx)
+        assert result.remarks[-1].startswith(f"Port {port} is held by task {started.task.id}, which is yours to end (")
+    finally:
+        await tasks.kill(started.task.id)
+
+
+async def test_a_full_file_system_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.statvfs
+
+    def full(path: str) -> os.statvfs_result:
+        row = list(real(path))
+        row[3] = row[4] = 0  # bfree, bavail
+        return os.statvfs_result(tuple(row))
+
+    line = f"dd: error writing '{here}/x': No space left on device"
+    assert told(here, line) == []
+    monkeypatch.setattr(os, "statvfs", full)
+    [hint] = told(here, line)
+    assert hint.startswith("The file system at '/")
+    assert hint.endswith(" is full.")
+    [hint] = told(here, f"cp: {here}/x: Disk quota exceeded")
+    assert hint.startswith("This user's quota on '/")
+
+
+def test_a_success_loads_no_hints_and_no_views() -> None:
+    program_text = """
+        import asyncio, sys, nacre
+        assert asyncio.run(nacre.run("echo No such file; true")).ok
+        asyncio.run(nacre.run("exit 3"))
+        rooms = ("nacre.hints", "nacre.views", "nacre.output", "nacre.meanings")
+        print([name for name in sys.modules if name.startswith(rooms)])
+    """
+    assert run_host(program_text) == "[]\n"

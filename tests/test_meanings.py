@@ -1,0 +1,132 @@
+"""What an exit code means: for which command, and for which it is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request
+from nacre.meanings import Meaning, meaning
+from nacre.views.model import model_text
+
+SAID: list[tuple[str, int, str, bool]] = [
+    ("grep x y", 1, "grep found no match", True),
+    ("grep -v x y", 1, "grep -v left no line", True),
+    ("rg x", 1, "rg found no match", True),
+    ("cd d && grep x y", 1, "grep found no match", True),
+    ("echo hi; grep x y", 1, "grep found no match", True),
+    ("cat f | sort | grep x", 1, "grep found no match", True),
+    ("sudo -u me grep x y", 1, "grep found no match", True),
+    ("timeout 5 env A=1 nice grep x y", 1, "grep found no match", True),
+    ("timeout 5 grep x y", 124, "timeout ended it when its time was up", False),
+    ("bash -c 'cd a; grep x y'", 1, "grep found no match", True),
+    ("(cd d && grep x y)", 1, "grep found no match", True),
+    ("false || grep x y", 1, "grep found no match", True),
+    ("for f in a b; do grep x $f; done", 1, "grep found no match", True),
+    ("set -o pipefail; grep x y | grep z", 1, "grep found no match", True),
+    ("command grep x y", 1, "grep found no match", True),
+    ("source .venv/bin/activate && pytest -q", 1, "some tests failed", False),
+    ("git -C d grep x", 1, "git grep found no match", True),
+    ("git diff --quiet", 1, "there are differences", True),
+    ("git config --get user.name", 1, "it is not set", True),
+    ("git log", 128, "git met a fatal error", False),
+    ("diff a b", 1, "they differ", True),
+    ("diff <(sort a) <(sort b)", 1, "they differ", True),
+    ("cmp a b", 2, "the comparison itself failed", False),
+    ("test -f x", 1, "the test is false", True),
+    ("[ -f x ]", 1, "the test is false", True),
+    ("[[ -f x ]]", 1, "the test is false", True),
+    ("test -f x && cat x", 1, "the test is false", True),
+    ("(( 0 ))", 1, "the result is zero", True),
+    ("find / -name x", 1, "find could not read some of it; what it did find is printed", False),
+    ("pytest", 1, "some tests failed", False),
+    ("python3.11 -m pytest -q", 5, "pytest collected no tests", True),
+    ("uv run pytest", 4, "pytest was used wrongly, or found no such path", False),
+    ("curl -fsS http://x", 22, "the server answered with an error (400 or above)", False),
+    ("curl http://x", 7, "the connection was refused or failed", False),
+    ("ssh host true", 255, "ssh itself failed: connection, host key or login", False),
+    ("make -j4", 2, "make stopped at a failed target; the cause is further up", False),
+    ("systemctl is-active x", 3, "the unit is not active", True),
+    ("systemctl status x", 4, "there is no such unit", True),
+    ("which x", 1, "not found on PATH", True),
+    ("command -v x", 1, "not found on PATH", True),
+    ("jq . f", 5, "jq failed on its input: it is no JSON, or the program does not fit it", False),
+    ("npm outdated", 1, "some packages are outdated", True),
+    ("find . | xargs grep x", 123, "some of what xargs ran failed", False),
+    ("work", 137, "ended by SIGKILL (out of memory, or `kill -9`)", False),
+    ("work", 139, "ended by SIGSEGV (a crash: invalid memory access)", False),
+    ("work", 130, "ended by SIGINT", False),
+    ("work", 143, "ended by SIGTERM", False),
+    ("set -o pipefail; yes | head -1", 141, "ended by SIGPIPE (its reader closed the pipe early)", True),
+    ("x 2>/dev/null", 127, "a command was not found", False),
+    ("x 2>/dev/null", 126, "a command could not be executed", False),
+]
+
+
+@pytest.mark.req("T-10")
+@pytest.mark.parametrize(("command", "code", "text", "normal"), SAID)
+def test_a_code_means(command: str, code: int, text: str, normal: bool) -> None:
+    assert meaning(command, code) == Meaning(text, normal)
+
+
+UNSAID: list[tuple[str, int, str]] = [
+    ("grep x y", 0, ""),
+    ("grep x y", 3, ""),
+    ("grep -L x y", 1, ""),
+    ("grep x y | head", 1, ""),
+    ("cd d && grep x y", 1, "bash: line 1: cd: d: No such file or directory"),
+    ("cd d 2>/dev/null && grep x y", 1, ""),
+    ("grep x < none", 1, "bash: line 1: none: No such file or directory"),
+    ("grep ${x?} y", 1, "/usr/bin/bash: line 1: x: parameter null or not set"),
+    ("source env.sh && grep x y", 1, ""),
+    ("! grep x y", 1, ""),
+    ("grep x y || exit 1", 1, ""),
+    ("test -f x || exit 1; grep x y", 1, ""),
+    ("work && grep x y", 1, ""),
+    ("if grep x y; then work; fi", 1, ""),
+    ("grep x y; work", 1, ""),
+    ("$GREP x y", 1, ""),
+    ("echo $(grep x y)", 1, ""),
+    ("f() { grep x y; }; f", 1, ""),
+    ("grep x y & wait", 1, ""),
+    ("set -e; work; grep x y", 1, ""),
+    ("trap 'exit 1' EXIT; grep x y", 1, ""),
+    ("ssh host grep x y", 1, ""),
+    ("bash -c 'work && grep x y'", 1, ""),
+    ("grep 'never closed", 1, ""),
+    ("git diff", 1, ""),
+    ("git status", 128, "fatal: not a git repository"),
+    ("curl http://x", 99, ""),
+    ("exit 139", 139, ""),
+    ("work", 127, "bash: work: command not found"),
+    ("./work", 126, "bash: ./work: Permission denied"),
+    ("work", 255, ""),
+    ("x" * 50_000, 1, ""),
+    ("(" * 5_000, 1, ""),
+]
+
+
+@pytest.mark.parametrize(("command", "code", "output"), UNSAID)
+def test_nothing_is_said_of_what_is_not_known(command: str, code: int, output: str) -> None:
+    assert meaning(command, code, output=output) is None
+
+
+REAL: list[tuple[str, str]] = [
+    ("grep x <none", "[nacre: exit 1]\nbash: line 1: none: No such file or directory"),
+    ("grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
+    ("cd / && grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
+    ("echo a >a; echo b >b; diff a b >/dev/null", "[nacre: exit 1: they differ; no output]"),
+    ("[ -f none ]", "[nacre: exit 1: the test is false; no output]"),
+    ("timeout 0.05 sleep 60", "[nacre: exit 124: timeout ended it when its time was up; no output]"),
+    ("sh -c 'kill -9 $$'; exit $?", "[nacre: exit 137: ended by SIGKILL (out of memory, or `kill -9`)]"),
+    ("expr 1 - 1", "[nacre: exit 1: the result is zero or empty]\n0"),
+    ("set -o pipefail; yes | head -1", "[nacre: exit 141: ended by SIGPIPE (its reader closed the pipe early)]\ny"),
+]
+
+
+@pytest.mark.req("T-10")
+@pytest.mark.parametrize(("command", "text"), REAL)
+async def test_a_model_is_told(bash: Bash, tmp_path: Path, command: str, text: str) -> None:
+    shown = model_text(await bash.run(Request(command, cwd=tmp_path)))
+    assert [line for line in shown.split("\n") if "Killed" not in line] == text.split("\n")
