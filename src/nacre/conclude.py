@@ -93,11 +93,17 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
 
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
+_ASKED = frozenset("grep egrep fgrep zgrep rg ag diff cmp test [ pgrep".split())
+"""Commands that answer a question: with 1 for no."""
+
+
+def _only_says_no(stage: Stage) -> bool:
+    return stage.status == 1 and stage.name in _ASKED
 
 
 def remarks_on_stages(stages: tuple[Stage, ...], outcome: Outcome) -> list[str]:
     """A failure that the exit code of the last command hides. One that was only cut short by the next is none."""
-    failed = [stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE)]
+    failed = [stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _only_says_no(stage)]
     if not failed or outcome != Exited(0):
         return []
     names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)

@@ -101,7 +101,7 @@ class Bash:
             return
         collector = collector_for(plan)
         pid, undone, denied = None, list[str](), list[str]()
-        state = carry.state if carry is not None else payload(b"") if plan.stages else None
+        state = carry.state if carry is not None else file_for_stages(plan)
         try:
             guard = await remember(plan)
             run = await start(plan, state)
@@ -186,6 +186,14 @@ async def settled(run: LiveRun | Stillborn, guard: Guard, grace: float) -> list[
         run.close()
         undone = await restored(guard)
     return undone
+
+
+def file_for_stages(plan: Plan) -> int | None:
+    """Where the shell tells how each command of its last pipeline ended."""
+    if plan.stages:
+        with contextlib.suppress(OSError):  # no descriptor left: then nobody is told
+            return payload(b"")
+    return None
 
 
 def stages_of(plan: Plan, state: int | None) -> tuple[Stage, ...]:
