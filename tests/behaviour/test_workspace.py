@@ -20,7 +20,7 @@ from tests.support.confined import HERE, PYTHON, attempts, confined, needs_mount
 from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import until
 
-pytestmark = confined
+pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 # what works in `restricted`

@@ -10,7 +10,7 @@ from nacre.errors import AccessUnavailable
 from nacre.result import Exited
 from tests.support.confined import HERE, PYTHON, confined, run
 
-pytestmark = confined
+pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 # what is hidden

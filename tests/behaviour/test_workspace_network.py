@@ -13,7 +13,7 @@ import pytest
 from nacre.errors import AccessUnavailable
 from tests.support.confined import HERE, PYTHON, attempts, confined, needs_networks, needs_ports, run
 
-pytestmark = confined
+pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 # the network

@@ -12,7 +12,7 @@ import pytest
 from nacre import InvalidRequest, Limits
 from tests.support.confined import confined, run
 
-pytestmark = confined
+pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 # what cannot be meant

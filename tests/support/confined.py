@@ -15,7 +15,6 @@ from nacre.sandbox.kernel import probe
 
 HERE = probe()
 confined = [
-    pytest.mark.req("P-008"),
     pytest.mark.linux,
     pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="nothing can be confined here"),
 ]
