@@ -75,6 +75,7 @@ TOLD: list[tuple[str, str]] = [
         "Error: ENOENT: no such file or directory, open 'src/main.pyy'",
         "There is no 'src/main.pyy'; there is 'src/main.py'.",
     ),
+    ("bash: line 1: ./src/main: No such file or directory", "There is no './src/main'; there is 'src/main.py'."),
     ("fatal: pathspec 'REDME.md' did not match any files", "There is no 'REDME.md'; there is 'README.md'."),
     (
         "EOFError: EOF when reading a line",
@@ -116,6 +117,8 @@ UNTOLD = [
     "bash: git: command not found",
     "bash: q: command not found",
     "cat: one.txt: No such file or directory",
+    "xargs: Cannot open input file 'sevre': No such file or directory",
+    "mv: cannot stat 'a': No such file or directory",
     "cat: README.md: No such file or directory",
     "cat: nothing-at-all: No such file or directory",
     "cat: /: No such file or directory",
