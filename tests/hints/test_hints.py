@@ -237,6 +237,27 @@ def test_repositories_below_are_named(here: Path) -> None:
     ]
 
 
+def test_targets_scripts_and_branches_that_are_near_are_named(here: Path) -> None:
+    (here / "Makefile").write_text("VAR := x\nall: test\ntest:\n\ttrue\n.PHONY: all test\n")
+    (here / "package.json").write_text('{"scripts": {"build": "x", "lint": "y"}}')
+    (here / ".git/refs/heads/feature").mkdir(parents=True)
+    (here / ".git/refs/heads/feature/login").touch()
+    (here / ".git/packed-refs").write_text("# pack-refs\n" + "0" * 40 + " refs/heads/main\n")
+    assert told(here, "make: *** No rule to make target 'tset'.  Stop.") == [
+        "There is no target 'tset'; there is 'test'."
+    ]
+    assert told(here, 'npm error Missing script: "biuld"') == ["There is no script 'biuld'; there is 'build'."]
+    assert told(here, "npm ERR! missing script: serve") == ["There is no script 'serve'; there is 'build', 'lint'."]
+    line = "error: pathspec '%s' did not match any file(s) known to git"
+    assert told(here, line % "mian") == ["There is no branch 'mian'; there is 'main'."]
+    assert told(here, line % "feature/logni") == ["There is no branch 'feature/logni'; there is 'feature/login'."]
+    assert told(here, line % "else") == []
+    for name in ("Makefile", "package.json"):
+        (here / name).unlink()
+        os.mkfifo(here / name)
+    assert told(here, "make: *** No rule to make target 'tset'.  Stop.") == []
+
+
 def test_input_that_was_too_short_is_told_from_none(here: Path) -> None:
     assert told(here, "EOFError: EOF when reading a line", stdin=True) == [
         "It asked for more input than it was given: its `stdin` was at its end."

@@ -7,6 +7,8 @@ import json
 import os
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -304,6 +306,14 @@ async def test_a_refused_command_hides_them_too(bash: Bash, monkeypatch: pytest.
     what = await bash.run("git push -f https://k-0123456789@example.com")
     assert isinstance(what.outcome, Refused)
     assert "k-0123456789" not in model_text(what) + json.dumps(what.to_dict())
+
+
+def test_json_of_the_command_line_is_masked(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("k-0123456789\n")
+    words = [sys.executable, "-m", "nacre", "run", "--json", f"cat {tmp_path}/keys"]
+    env = {**os.environ, "SOME_API_KEY": "k-0123456789"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert json.loads(done.stdout)["output"] == "[secret]\n"
 
 
 # what only the spill knows
