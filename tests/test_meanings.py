@@ -39,10 +39,9 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("[[ -f x ]]", 1, "the test is false", True),
     ("test -f x && cat x", 1, "the test is false", True),
     ("(( 0 ))", 1, "the result is zero", True),
-    ("find / -name x", 1, "find could not read some of it; what it did find is printed", False),
     ("pytest", 1, "some tests failed", False),
     ("python3.11 -m pytest -q", 5, "pytest collected no tests", True),
-    ("uv run pytest", 4, "pytest was used wrongly, or found no such path", False),
+    ("uv run pytest", 4, "pytest could not start: its arguments, a path, or a conftest", False),
     ("curl -fsS http://x", 22, "the server answered with an error (400 or above)", False),
     ("curl http://x", 7, "the connection was refused or failed", False),
     ("ssh host true", 255, "ssh itself failed: connection, host key or login", False),
@@ -52,10 +51,11 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("which x", 1, "not found on PATH", True),
     ("command -v x", 1, "not found on PATH", True),
     ("jq . f", 5, "jq failed on its input: it is no JSON, or the program does not fit it", False),
+    ("jq -e .a f", 1, "the last value was false or null", True),
     ("npm outdated", 1, "some packages are outdated", True),
     ("find . | xargs grep x", 123, "some of what xargs ran failed", False),
     ("work", 137, "ended by SIGKILL (out of memory, or `kill -9`)", False),
-    ("work", 139, "ended by SIGSEGV (a crash: invalid memory access)", False),
+    ("work", 139, "ended by SIGSEGV (invalid memory access)", False),
     ("work", 130, "ended by SIGINT", False),
     ("work", 143, "ended by SIGTERM", False),
     ("set -o pipefail; yes | head -1", 141, "ended by SIGPIPE (its reader closed the pipe early)", True),
@@ -68,6 +68,16 @@ SAID: list[tuple[str, int, str, bool]] = [
 @pytest.mark.parametrize(("command", "code", "text", "normal"), SAID)
 def test_a_code_means(command: str, code: int, text: str, normal: bool) -> None:
     assert meaning(command, code) == Meaning(text, normal)
+
+
+def test_what_was_printed_can_tell_the_meaning() -> None:
+    said = "find: '/root': Permission denied"
+    assert meaning("find / -name x", 1, output=said) == Meaning(
+        "find could not read some directories; what it found is printed"
+    )
+    assert meaning("cargo test", 101, output="test result: FAILED. 1 passed") == Meaning("a test failed")
+    assert meaning("cargo check", 101, output="error: could not compile `x`") == Meaning("it did not compile")
+    assert meaning("git commit", 1, output="nothing to commit") == Meaning("there was nothing to commit", normal=True)
 
 
 UNSAID: list[tuple[str, int, str]] = [
@@ -98,6 +108,10 @@ UNSAID: list[tuple[str, int, str]] = [
     ("git diff", 1, ""),
     ("git status", 128, "fatal: not a git repository"),
     ("curl http://x", 99, ""),
+    ("find . -nwer x", 1, "find: unknown predicate `-nwer'"),
+    ("make tset", 2, "make: *** No rule to make target 'tset'.  Stop."),
+    ("cargo build", 101, "error: could not find `Cargo.toml`"),
+    ("jq . f", 4, "parse error"),
     ("exit 139", 139, ""),
     ("work", 127, "bash: work: command not found"),
     ("./work", 126, "bash: ./work: Permission denied"),

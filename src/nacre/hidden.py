@@ -15,6 +15,8 @@ from nacre.patterns import later
 
 _PATH = later(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
 """Of a secret's file (`NETRC`), which is no secret itself."""
+_KNOWN_TO_ALL = frozenset("postgres password changeme example default secret production development localhost".split())
+"""What people write where a secret is asked for and none is needed. Masked, it would hide every other mention."""
 _LOGIN = later(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
 
 
@@ -43,8 +45,9 @@ class Hidden:
                 if name not in self._kept and looks_secret(name, value) and value not in known
             ]
             removed = [value for value in removed if not _PATH.fullmatch(value)]
-            logins = [match[1] for value in removed if (match := _LOGIN.search(value))]
-            self._found = tuple(dict.fromkeys((*self._given, *removed, *logins)))
+            removed += [match[1] for value in removed if (match := _LOGIN.search(value))]
+            removed = [value for value in removed if value.lower() not in _KNOWN_TO_ALL]
+            self._found = tuple(dict.fromkeys((*self._given, *removed)))
         return self._found
 
     def mask(self, text: str) -> str:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never, cast
+from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
 
 from nacre.errors import CommandFailed
 from nacre.frozen import frozen
-
-if TYPE_CHECKING:
-    from nacre.hidden import Hidden
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 
@@ -247,6 +244,14 @@ class Captured:
         return f"{head}{start}[{self.dropped:,} bytes left out]\n{tail}"
 
 
+class Hides(Protocol):
+    """Knows what no rendering may show (`nacre.hidden`)."""
+
+    def values(self) -> tuple[str, ...]: ...
+    def mask(self, text: str) -> str: ...
+    def mask_all(self, data: Any) -> Any: ...
+
+
 @frozen(kw_only=True)
 class Result:
     """What happened, whole."""
@@ -276,7 +281,7 @@ class Result:
     """Restrictions that were in force, not the ones asked for."""
     remarks: tuple[str, ...] = ()
     """What nacre has to say about this run, a sentence each."""
-    hidden: Hidden | None = None
+    hidden: Hides | None = None
     """What no rendering may show. It is not printed, compared or pickled; `stdout`, `stderr` and `output` are as the
     command wrote them."""
 

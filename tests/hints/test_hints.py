@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -75,6 +76,7 @@ TOLD: list[tuple[str, str]] = [
         "Error: ENOENT: no such file or directory, open 'src/main.pyy'",
         "There is no 'src/main.pyy'; there is 'src/main.py'.",
     ),
+    ("bash: line 1: ./src/main: No such file or directory", "There is no './src/main'; there is 'src/main.py'."),
     ("fatal: pathspec 'REDME.md' did not match any files", "There is no 'REDME.md'; there is 'README.md'."),
     (
         "EOFError: EOF when reading a line",
@@ -116,6 +118,8 @@ UNTOLD = [
     "bash: git: command not found",
     "bash: q: command not found",
     "cat: one.txt: No such file or directory",
+    "xargs: Cannot open input file 'sevre': No such file or directory",
+    "mv: cannot stat 'a': No such file or directory",
     "cat: README.md: No such file or directory",
     "cat: nothing-at-all: No such file or directory",
     "cat: /: No such file or directory",
@@ -234,6 +238,27 @@ def test_repositories_below_are_named(here: Path) -> None:
     ]
 
 
+def test_targets_scripts_and_branches_that_are_near_are_named(here: Path) -> None:
+    (here / "Makefile").write_text("VAR := x\nall: test\ntest:\n\ttrue\n.PHONY: all test\n")
+    (here / "package.json").write_text('{"scripts": {"build": "x", "lint": "y"}}')
+    (here / ".git/refs/heads/feature").mkdir(parents=True)
+    (here / ".git/refs/heads/feature/login").touch()
+    (here / ".git/packed-refs").write_text("# pack-refs\n" + "0" * 40 + " refs/heads/main\n")
+    assert told(here, "make: *** No rule to make target 'tset'.  Stop.") == [
+        "There is no target 'tset'; there is 'test'."
+    ]
+    assert told(here, 'npm error Missing script: "biuld"') == ["There is no script 'biuld'; there is 'build'."]
+    assert told(here, "npm ERR! missing script: serve") == ["There is no script 'serve'; there is 'build', 'lint'."]
+    line = "error: pathspec '%s' did not match any file(s) known to git"
+    assert told(here, line % "mian") == ["There is no branch 'mian'; there is 'main'."]
+    assert told(here, line % "feature/logni") == ["There is no branch 'feature/logni'; there is 'feature/login'."]
+    assert told(here, line % "else") == []
+    for name in ("Makefile", "package.json"):
+        (here / name).unlink()
+        os.mkfifo(here / name)
+    assert told(here, "make: *** No rule to make target 'tset'.  Stop.") == []
+
+
 def test_input_that_was_too_short_is_told_from_none(here: Path) -> None:
     assert told(here, "EOFError: EOF when reading a line", stdin=True) == [
         "It asked for more input than it was given: its `stdin` was at its end."
@@ -259,11 +284,10 @@ def test_a_directory_that_is_huge_takes_no_long_time(here: Path) -> None:
 
 
 async def test_a_look_that_hangs_keeps_nobody(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    held = threading.Event()
 
     def hang(*_: object) -> None:
-        asyncio.run_coroutine_threadsafe(held.wait(), loop).result(PATIENCE)
+        held.wait(PATIENCE)
 
     monkeypatch.setattr("nacre.hints.looks", lambda: (hang,))
     monkeypatch.setattr("nacre.hints.PATIENCE", 0.01)

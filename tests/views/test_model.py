@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import os
 import pickle
 import re
+import subprocess
+import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -265,6 +269,11 @@ def test_what_a_result_hides_is_masked_in_every_rendering() -> None:
         what.check()
 
 
+def test_the_fields_of_a_result_have_types() -> None:
+    assert "hidden" in typing.get_type_hints(Result)
+    assert dataclasses.asdict(hiding(result(Exited(0))))["hidden"] is None
+
+
 def test_what_hides_is_not_printed_compared_or_pickled() -> None:
     hidden = hiding(result(Exited(0), "x"))
     plain = result(Exited(0), "x")
@@ -279,12 +288,13 @@ def test_what_is_removed_from_the_environment_is_hidden_with_the_password_in_a_u
     inherited = {
         "API_TOKEN": "tok-123456",
         "DATABASE_URL": "postgres://me:s3cr3tpw@db/x",
-        "PGPASSWORD": "postgres",
-        "PGUSER": "postgres",
+        "PGPASSWORD": "hunter-of-users",
+        "DB_PASSWORD": "changeme",
+        "PGUSER": "hunter-of-users",
         "NETRC": "/home/me/.netrc",
         "DISPLAY": ":0.0000000",
     }
-    hidden = Hidden(("mine-mine",), inherited, {"PGUSER": "postgres"})
+    hidden = Hidden(("mine-mine",), inherited, {"PGUSER": "hunter-of-users"})
     assert hidden.values() == ("mine-mine", "tok-123456", "postgres://me:s3cr3tpw@db/x", "s3cr3tpw")
 
 
@@ -304,6 +314,14 @@ async def test_a_refused_command_hides_them_too(bash: Bash, monkeypatch: pytest.
     what = await bash.run("git push -f https://k-0123456789@example.com")
     assert isinstance(what.outcome, Refused)
     assert "k-0123456789" not in model_text(what) + json.dumps(what.to_dict())
+
+
+def test_json_of_the_command_line_is_masked(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("k-0123456789\n")
+    words = [sys.executable, "-m", "nacre", "run", "--json", f"cat {tmp_path}/keys"]
+    env = {**os.environ, "SOME_API_KEY": "k-0123456789"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert json.loads(done.stdout)["output"] == "[secret]\n"
 
 
 # what only the spill knows

@@ -33,8 +33,9 @@ PATIENCE = 0.2
 _SEQUENCE = later(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _WORTH = later(
     r"(?i)not found|no such file|did not match|not exist|denied|in use|no space|quota|\beof|password|terminal|prompt|"
-    r"message|externally|no module|repository|resolve|memory|can't open|cannot find|EADDRINUSE|ENOENT|ENOSPC|EDQUOT|"
-    r"EACCES|interpreter|cannot execute|exec format|not a tty|host key|already allocated|read username|watchers"
+    r"missing script|no rule to make|message|externally|no module|repository|resolve|memory|can't open|cannot find|"
+    r"EADDRINUSE|ENOENT|ENOSPC|EDQUOT|EACCES|interpreter|cannot execute|exec format|not a tty|host key|"
+    r"already allocated|read username|watchers"
 )
 Look: TypeAlias = Callable[[Complaint, Failure], "str | None"]
 

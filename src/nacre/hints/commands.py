@@ -10,7 +10,7 @@ from nacre.patterns import later
 _NOT_FOUND = later(
     r"(?:^|: )(?P<a>[^\s:'\"/][^\s:'\"]{0,79}): (?:command )?not found(?:$|[. ])"
     r"|make(?:\[\d+\])?: (?P<b>[^\s:]{1,80}): (?:Command not found|No such file or directory)"
-    r"|(?:^|/)(?:env|xargs|nohup|timeout|time|nice|sudo|stdbuf|setsid|doas)\b[^'\u2018]{0,60}"
+    r"|(?:^|/)(?:env|xargs|nohup|timeout|time|nice|sudo|stdbuf|setsid|doas): (?:failed to run command |cannot run )?"
     r"['\u2018](?P<c>[^'\u2019/]{1,80})['\u2019]: No such file or directory"
     r"|^xargs: (?P<d>[^\s:/]{1,80}): No such file or directory"
 )

@@ -62,7 +62,10 @@ def _near(path: str, word: str, place: str) -> str:
             guess = os.path.join(known, name, *rest[1:])
             if os.path.lexists(guess):
                 return _shown(guess, word, place)
-    if not os.path.isabs(word):
+        whole = [name for name in names_in(known) if name.startswith(f"{rest[0]}.")]
+        if len(rest) == 1 and len(whole) == 1:  # its ending is missing
+            return _shown(os.path.join(known, whole[0]), word, place)
+    if not os.path.isabs(word) and ("/" in word or "." in word):
         up, inner = place, word.removeprefix("./")
         for _ in range(4):  # it is meant from a directory above
             up = os.path.dirname(up)

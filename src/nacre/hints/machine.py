@@ -73,6 +73,8 @@ def memory(complaint: Complaint, failure: Failure) -> str | None:
     limit = _number("/sys/fs/cgroup/memory.max")
     most = min(known["MemTotal"], limit) if limit else known["MemTotal"]
     free = min(most, known["MemAvailable"])
+    if free > most // 4:
+        return f"It lacked memory, while {_size(free)} are free: it asked for too much, or has a limit (`ulimit -v`)."
     return f"It lacked memory: this machine has {_size(most)}, of which {_size(free)} are free now."
 
 

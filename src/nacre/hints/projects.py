@@ -1,16 +1,24 @@
-"""Python's modules and environments, and repositories: where what was missed is."""
+"""Python's modules and environments, repositories and branches, targets and scripts: where what was missed is."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from glob import escape, glob
 
-from nacre.hints.failure import Complaint, Failure, names_in, quoted
+from nacre.hints.failure import Complaint, Failure, names_in, nearest, quoted
 from nacre.patterns import later
 
 _NO_MODULE = later(r"No module named '?([A-Za-z_]\w{0,60})")
 _MANAGED = later(r"externally-managed-environment")
 _NO_REPOSITORY = later(r"(?i)not a git repository")
+_NO_TARGET = later(r"No rule to make target [`'](\S{1,80})'\.? +Stop")
+_TARGETS = later(r"(?m)^([\w./-]{1,80})\s*:(?![=:])")
+_NO_SCRIPT = later(r"(?i)missing script: \"?([\w:.-]{1,80})")
+_NO_BRANCH = later(r"pathspec '([^'\s]{1,100})' did not match")
+_PACKED = later(r"(?m)^[0-9a-f]{40,64} refs/heads/(\S{1,200})$")
+_MUCH = 256 * 1024
 _PACKAGES = {
     "yaml": "PyYAML",
     "cv2": "opencv-python",
@@ -91,4 +99,59 @@ def repository(complaint: Complaint, failure: Failure) -> str | None:
     return None
 
 
-LOOKS = (managed, module, repository)
+def target(complaint: Complaint, failure: Failure) -> str | None:
+    match = None if failure.blind else _NO_TARGET.search(complaint.line)
+    if match is None:
+        return None
+    for place in failure.places:
+        for name in ("GNUmakefile", "makefile", "Makefile"):
+            text = _text(os.path.join(place, name))
+            if near := nearest(match[1], [each[1] for each in _TARGETS.finditer(text)]):
+                return f"There is no target {quoted(match[1])}; there is {quoted(near[0])}."
+    return None
+
+
+def script(complaint: Complaint, failure: Failure) -> str | None:
+    match = None if failure.blind else _NO_SCRIPT.search(complaint.line)
+    if match is None:
+        return None
+    import json
+
+    for place in failure.places:
+        with contextlib.suppress(ValueError, AttributeError):
+            names = list(json.loads(_text(os.path.join(place, "package.json"))).get("scripts", {}))
+            near = nearest(match[1], names)
+            if near or names:
+                shown = ", ".join(quoted(name) for name in (near or names)[:6])
+                return f"There is no script {quoted(match[1])}; there is {shown}."
+    return None
+
+
+def branch(complaint: Complaint, failure: Failure) -> str | None:
+    match = None if failure.blind else _NO_BRANCH.search(complaint.line)
+    if match is None:
+        return None
+    for place in failure.places:
+        while not os.path.isdir(git := os.path.join(place, ".git")) and place != "/":
+            place = os.path.dirname(place)
+        heads = os.path.join(git, "refs", "heads")
+        names = [os.path.relpath(os.path.join(where, name), heads) for where, _, all in os.walk(heads) for name in all]
+        names += [each[1] for each in _PACKED.finditer(_text(os.path.join(git, "packed-refs")))]
+        if near := nearest(match[1], list(dict.fromkeys(names[:5000]))):
+            return f"There is no branch {quoted(match[1])}; there is {quoted(near[0])}."
+    return None
+
+
+def _text(path: str) -> str:
+    """The beginning of a file; empty if there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(fd, _MUCH).decode("utf-8", "replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
+    finally:
+        os.close(fd)
+
+
+LOOKS = (managed, module, repository, target, script, branch)

@@ -76,11 +76,11 @@ def _is_innocent(command: Command, output: str) -> bool:
 
 _BY_SIGNAL: dict[int, str] = {
     signal.SIGKILL: "out of memory, or `kill -9`",
-    signal.SIGSEGV: "a crash: invalid memory access",
-    signal.SIGABRT: "it aborted itself: a failed assertion, or corrupted memory",
-    signal.SIGBUS: "a crash: memory behind a mapped file was gone",
-    signal.SIGFPE: "a crash: division by zero, or the like",
-    signal.SIGILL: "a crash: an instruction that this processor does not have",
+    signal.SIGSEGV: "invalid memory access",
+    signal.SIGABRT: "it aborted itself",
+    signal.SIGBUS: "memory behind a mapped file was gone",
+    signal.SIGFPE: "division by zero, or the like",
+    signal.SIGILL: "an instruction that this processor does not have",
     signal.SIGPIPE: "its reader closed the pipe early",
 }
 

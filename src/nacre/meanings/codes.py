@@ -114,9 +114,9 @@ def _cargo(command: Command, code: int, output: str) -> Meaning | None:
     verb = next((word for word in command.operands() if not word.startswith("+")), "")
     if code != 101:
         return None
-    if verb == "test":
-        return Meaning("a test failed" if "test result: FAILED" in output else "it did not compile, or a test failed")
-    return Meaning("it did not compile") if verb in ("build", "check", "clippy") else None
+    if "could not compile" in output:
+        return Meaning("it did not compile")
+    return Meaning("a test failed") if verb == "test" and "test result: FAILED" in output else None
 
 
 def _terraform(command: Command, code: int, output: str) -> Meaning | None:
@@ -133,6 +133,34 @@ def _checksum(command: Command, code: int, output: str) -> Meaning | None:
     return None
 
 
+def _find(command: Command, code: int, output: str) -> Meaning | None:
+    if code == 1 and "Permission denied" in output:
+        return Meaning("find could not read some directories; what it found is printed")
+    return None
+
+
+def _make(command: Command, code: int, output: str) -> Meaning | None:
+    if code == 2 and "No rule to make target" not in output:
+        return Meaning("make stopped at a failed target; the cause is further up")
+    return None
+
+
+def _jq(command: Command, code: int, output: str) -> Meaning | None:
+    asked = command.has("-e", "--exit-status")
+    match code:
+        case 1 if asked:
+            return _no("the last value was false or null")
+        case 4 if asked:
+            return _no("jq gave no value")
+        case 2:
+            return Meaning("jq was used wrongly, or could not read the file")
+        case 3:
+            return Meaning("the jq program does not compile")
+        case 5:
+            return Meaning("jq failed on its input: it is no JSON, or the program does not fit it")
+    return None
+
+
 def _timeout(command: Command, code: int, output: str) -> Meaning | None:
     return {
         124: Meaning(f"{command.name} ended it when its time was up"),
@@ -146,8 +174,11 @@ _SPECIAL: dict[str, Callable[[Command, int, str], Meaning | None]] = {
     **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "shasum"), _checksum),
     **dict.fromkeys(("timeout", "gtimeout"), _timeout),
     **dict.fromkeys(("terraform", "tofu"), _terraform),
+    **dict.fromkeys(("make", "gmake"), _make),
     "cargo": _cargo,
+    "find": _find,
     "git": _git,
+    "jq": _jq,
     "npm": _npm,
     "ruff": _ruff,
     "systemctl": _systemctl,
@@ -159,7 +190,7 @@ _PYTEST = {
     1: Meaning("some tests failed"),
     2: Meaning("pytest was interrupted, or could not collect the tests"),
     3: Meaning("pytest itself failed"),
-    4: Meaning("pytest was used wrongly, or found no such path"),
+    4: Meaning("pytest could not start: its arguments, a path, or a conftest"),
     5: _no("pytest collected no tests"),
 }
 _CURL = {
@@ -207,7 +238,6 @@ _TABLE: dict[str, _Codes] = {
     **dict.fromkeys(("test", "["), _FALSE),
     **dict.fromkeys(("pytest", "py.test"), _PYTEST),
     **{key: {1: _no("not found on PATH")} for key in ("which", "type", "hash", "command")},
-    **{key: {2: Meaning("make stopped at a failed target; the cause is further up")} for key in ("make", "gmake")},
     **{key: {255: Meaning("ssh itself failed: connection, host key or login")} for key in ("ssh", "scp", "sftp")},
     **{key: {1: _no("no process matched")} for key in ("pgrep", "pkill", "killall")},
     **{key: {125: Meaning("the container engine itself failed")} for key in ("docker", "podman")},
@@ -216,18 +246,10 @@ _TABLE: dict[str, _Codes] = {
     "((": {1: _no("the result is zero")},
     "let": {1: _no("the result is zero")},
     "expr": {1: _no("the result is zero or empty"), 2: Meaning("the expression is malformed")},
-    "find": {1: Meaning("find could not read some of it; what it did find is printed")},
     "read": {1: _no("there was no more input to read")},
     "curl": _table(_CURL),
     "wget": _table(_WGET),
     "rsync": _table(_RSYNC),
-    "jq": {
-        1: _no("the last value was false or null"),
-        2: Meaning("jq was used wrongly, or could not read the file"),
-        3: Meaning("the jq program does not compile"),
-        4: _no("jq gave no value"),
-        5: Meaning("jq failed on its input: it is no JSON, or the program does not fit it"),
-    },
     "xargs": {
         123: Meaning("some of what xargs ran failed"),
         124: Meaning("something that xargs ran gave 255"),

@@ -1,7 +1,9 @@
-"""What a model reads of a Result, with what only the spill file knows. Looks at files, for a bounded time.
+"""What a model reads of a Result, with what only the spill file knows. Looks at files, for a bounded time (0.6 s at
+worst: a host with an event loop calls it in a thread).
 
 `look` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and finds the
-errors in it. `for_model` makes a spill where the text is cut and memory held it all: what is left out can be read.
+errors in it. `for_model` makes a spill where the text is cut and memory held it all: what is left out can be read. A
+program that ends when it has printed the text uses `model_text(result, kept=look(result))` instead.
 """
 
 from __future__ import annotations
