@@ -66,7 +66,7 @@ def _answer(words: list[str], *, own: bool) -> int:
         except (BrokenPipeError, CannotWrite):
             raise
         except Exception as error:
-            return _complain(error, failed=_failed(words), as_json=not {"--json", "--jsonl"}.isdisjoint(words))
+            return _complain(error, failed=_failed(words), as_json=_as_json(words))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -74,6 +74,12 @@ def _answer(words: list[str], *, own: bool) -> int:
     except CannotWrite as error:
         say(f"The output could not be written: {error}.")
         return _failed(words)
+
+
+def _as_json(words: list[str]) -> bool:
+    if not {"--json", "--jsonl", "--view=json"}.isdisjoint(words):
+        return True
+    return "--view" in words and words[words.index("--view") + 1 :][:1] == ["json"]
 
 
 def _failed(words: list[str]) -> int:
