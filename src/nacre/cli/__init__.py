@@ -38,6 +38,7 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre write ID TEXT               to the standard input of a task
        nacre clean                       remove tasks that have ended
 
+       nacre gallery                     what a person gets to see, of everything that can happen
        nacre --version
        nacre COMMAND --help              the options of one of them
 
@@ -108,6 +109,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.doctor import doctor
 
             return doctor(rest)
+        case ["gallery", *rest]:
+            from nacre.cli.gallery import gallery
+
+            return gallery(rest)
         case ["tasks" | "output" | "wait" | "kill" | "write" | "clean" as name, *rest]:
             return _about_tasks(name, rest)
         case ["--version" | "-V", *_]:

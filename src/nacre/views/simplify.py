@@ -92,8 +92,8 @@ def _shortened(text: str, begin: int, items: list[Item], script: Script, most: i
         if between is None or "\n" in piece or columns(longer := line + between + plainly(piece)) > most:
             break
         line, cut = longer, node.start + len(text[node.start : end].rstrip())
-        if _lines_of_input(item):
-            break  # the lines that follow are not commands
+        if "#" in piece or _lines_of_input(item):
+            break  # on one line with a remark, what follows would be one; and lines of input are no commands
     if not line:
         first = text[begin:].partition("\n")[0]
         cut = begin + len(first)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from rich import box
 from rich.panel import Panel
 from rich.text import Text
@@ -11,9 +9,9 @@ from rich.text import Text
 from nacre.frozen import replace
 from nacre.result import Exited, Refused, Result
 from nacre.views.continued import continued
-from nacre.views.escape import escaped, printed
+from nacre.views.escape import escaped
 from nacre.views.look import Look
-from nacre.views.panels.paint import Drawing, rule, said, style, titled
+from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
 from nacre.views.panels.run import command_line, contents, duration, notes, status
 from nacre.views.viewport import MOST, viewport
 
@@ -26,20 +24,21 @@ def background_box(result: Result, look: Look, *, description: str = "") -> Draw
     task = result.task
     if task is None:
         raise ValueError("it is no task")
+    id = escaped(task.id)
     rows = [
-        said(("Task ID: ", "faint"), (task.id, "command")),
+        said(("Task ID: ", "faint"), (id, "command")),
         said(("Command: ", "faint"), command_line(result, look.width - 11).plain.removeprefix("$ ")),
         said(("Output:  ", "faint"), escaped(task.output_file)),
         said(("Process: ", "faint"), str(task.pid), (f"  (kill -9 -{task.pgid} ends its group)", "faint")),
         said(),
         said(("Use ", "faint"), "nacre tasks", (" to check status", "faint")),
-        said(("Use ", "faint"), f"nacre output -f {task.id}", (" to get results", "faint")),
-        said(("Use ", "faint"), f"nacre kill {task.id}", (" to end it", "faint")),
+        said(("Use ", "faint"), f"nacre output -f {id}", (" to get results", "faint")),
+        said(("Use ", "faint"), f"nacre kill {id}", (" to end it", "faint")),
     ]
     if description:
         rows.insert(0, said((escaped(description), "italic")))
-    title = said((_STARTED, "bold green"))
-    remarks = notes(replace(result, task=None), viewport(result))
+    title = said((_STARTED, "bold green not dim"))
+    remarks = notes(replace(result, task=None), viewport(result), look)
     inner = max(_NARROWEST, *(row.cell_len for row in rows))
     if inner + 4 > look.width:
         return [titled(look, title), *rows, rule(look), *remarks]
@@ -61,19 +60,12 @@ def refusal(result: Result, look: Look) -> Drawing:
         titled(look, said(("Command blocked", "bold red")), said(("not run", "bold red")), "bad"),
         *(said(("  " if number else "$ ", "faint"), (line, "command")) for number, line in enumerate(lines)),
         rule(look),
-        *_wrapped(outcome.reason, look, "Why:     "),
-        *_wrapped(outcome.instead, look, "Instead: "),
+        *wrapped(outcome.reason, look, "Why:     "),
+        *wrapped(outcome.instead, look, "Instead: "),
         said(("Rule:    ", "faint"), name, (f"  (nacre rules {name})", "faint")),
         rule(look, "bad"),
-        *notes(replace(result, outcome=Exited(0)), viewport(result)),  # the rest has been said
+        *notes(replace(result, outcome=Exited(0)), viewport(result), look),  # the rest has been said
     ]
-
-
-def _wrapped(text: str, look: Look, label: str) -> Drawing:
-    if not text:
-        return []
-    lines = textwrap.wrap(printed(" ".join(text.split())), max(look.width - len(label), 20), break_on_hyphens=False)
-    return [said((" " * len(label) if number else label, "faint"), line) for number, line in enumerate(lines)]
 
 
 def streamed(result: Result, look: Look, *, description: str = "", most: int = MOST) -> Drawing:
@@ -90,5 +82,5 @@ def streamed(result: Result, look: Look, *, description: str = "", most: int = M
         rule(look),
         said((word, name)) if code is None else said(("Exit code: ", "faint"), (str(code), name)),
         said(("Duration: ", "faint"), duration(result.duration)),
-        *notes(result, view),
+        *notes(result, view, look),
     ]

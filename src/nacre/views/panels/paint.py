@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from io import StringIO
 from typing import TypeAlias
@@ -13,6 +14,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from nacre.patterns import later
+from nacre.views.escape import printed
 from nacre.views.look import Look
 
 Drawing: TypeAlias = "list[ConsoleRenderable]"
@@ -37,13 +39,13 @@ def style(name: str) -> Style:
 
 
 def said(*parts: str | tuple[str, str]) -> Text:
-    """Pieces of one line, each with the name of its style."""
+    """Pieces of one line, each with the name of its style. Whoever forgets to escape one has it escaped here."""
     text = Text(no_wrap=True, overflow="ignore", end="")
     for part in parts:
         if isinstance(part, str):
-            text.append(part)
+            text.append(printed(part))
         else:
-            text.append(part[0], style(part[1]))
+            text.append(printed(part[0]), style(part[1]))
     return text
 
 
@@ -61,6 +63,14 @@ def titled(look: Look, title: Text, status: Text | None = None, name: str = "fai
     line.append(look.rule * max(room, 1), style(name))
     line.append_text(end)
     return line
+
+
+def wrapped(text: str, look: Look, label: str) -> Drawing:
+    """Our own sentences, between words: a path that is longer than a line stays one."""
+    words = printed(" ".join(text.split()))
+    room = max(look.width - len(label), 20)
+    lines = textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False)
+    return [said((" " * len(label) if number else label, "faint"), line) for number, line in enumerate(lines)]
 
 
 def render(drawing: Drawing, look: Look) -> str:
@@ -89,10 +99,9 @@ def _print(console: Console, drawing: Iterable[ConsoleRenderable]) -> None:
         console.print(each, soft_wrap=isinstance(each, Text), end="\n" if isinstance(each, Text) else "")
 
 
-_ASCII = {ord(a): b for a, b in {
-    "…": "...", "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+", "⟨": "<", "⟩": ">", "·": "-", "✓": "v",
-    "•": "*", "–": "-", "’": "'",
-}.items()}  # fmt: skip
+_ASCII = str.maketrans(
+    {"…": "...", "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+", "⟨": "<", "⟩": ">"}
+)  # what we draw with
 
 # pictures
 

@@ -30,9 +30,9 @@ from nacre.result import (
 )
 from nacre.views.amounts import short_span
 from nacre.views.content import marks
-from nacre.views.escape import columns, cut, escaped, printed
+from nacre.views.escape import columns, cut, escaped
 from nacre.views.look import Look
-from nacre.views.panels.paint import Drawing, rule, said, style, titled
+from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
 from nacre.views.simplify import display
 from nacre.views.viewport import MOST, Line, View, count_lines, viewport
 
@@ -60,7 +60,7 @@ def panel(
         *contents(view),
         rule(look),
         footer(result, view, lines),
-        *notes(result, view, hint),
+        *notes(result, view, look, hint),
     ]
 
 
@@ -151,7 +151,7 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else short_span(seconds)
 
 
-def notes(result: Result, view: View, hint: str = "") -> Drawing:
+def notes(result: Result, view: View, look: Look, hint: str = "") -> Drawing:
     """What nacre has to say, each on a line of its own that begins as no output does."""
     found: list[str] = []
     outcome = result.outcome
@@ -172,4 +172,4 @@ def notes(result: Result, view: View, hint: str = "") -> Drawing:
         found.append(hint)
     if view.deaf:
         found.append(f"It wrote to the terminal behind the screen ({', '.join(view.deaf)}); that was not passed on")
-    return [said(("nacre: ", "faint"), printed(" ".join(each.split()))) for each in found]
+    return [line for each in found for line in wrapped(each, look, "nacre: ")]

@@ -11,7 +11,7 @@ from rich.text import Text
 from nacre.result import Exited, Running
 from nacre.tasks.task import Task
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import columns, cut, escaped
+from nacre.views.escape import columns, cut, escaped, printed
 from nacre.views.look import Look
 from nacre.views.panels.paint import Drawing, style
 from nacre.views.simplify import display
@@ -38,7 +38,7 @@ def task_table(tasks: Sequence[Task], look: Look) -> Drawing:
         table.add_column(name, justify="right" if name in _ALL[2:] else "left", no_wrap=True)
     table.add_column("COMMAND", no_wrap=True)
     for task, row in zip(tasks, rows, strict=True):
-        cells = [Text(row[name], style(_style(task)) if name == "STATE" else "") for name in widths]
+        cells = [Text(printed(row[name]), style(_style(task)) if name == "STATE" else "") for name in widths]
         table.add_row(*cells, Text(_command(task, room)))
     return [table]
 
