@@ -32,12 +32,13 @@ def is_dumb() -> bool:
 
 
 def is_utf8() -> bool:
-    """As the locale says. Python itself sets LC_CTYPE where there is no locale at all: then too, most terminals are."""
+    """As the locale says. Where that is C or missing, Python itself has set LC_CTYPE: then LANG tells; and without any,
+    most terminals are."""
     environ = os.environ
     word = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
-    if not environ.get("LC_ALL") and word == "C.UTF-8" and environ.get("LANG") in ("C", "POSIX"):
-        return False
-    return "utf8" in word.lower().replace("-", "") or not word
+    if word == environ.get("LC_CTYPE") == "C.UTF-8" and not environ.get("LC_ALL"):
+        word = environ.get("LANG") or word
+    return not word or "utf8" in word.lower().replace("-", "")
 
 
 def reflows() -> bool:
