@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacre.views.panels import Look, render
+from nacre.views.look import Look
+from nacre.views.panels.paint import render
 from nacre.views.scenes import SCENES
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

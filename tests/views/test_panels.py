@@ -12,7 +12,12 @@ from nacre.result import Captured, Exited, Refused, Result, Running, TaskRef
 from nacre.tasks.task import Task
 from nacre.views import recorded
 from nacre.views.escape import columns
-from nacre.views.panels import Look, background_box, panel, refusal, render, render_svg, streamed, task_table
+from nacre.views.look import Look
+from nacre.views.panels.background import background_box
+from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.paint import render, render_svg
+from nacre.views.panels.run import panel
+from nacre.views.panels.table import task_table
 from nacre.views.scenes import SCENES
 from tests.views.draw import LOOKS, SNAPSHOTS, drawn
 

@@ -60,7 +60,7 @@ def _chosen(names: list[str]) -> list[Scene]:
 
 def _show(scenes: list[Scene], width: int | None) -> None:
     from nacre.frozen import replace
-    from nacre.views.panels import render
+    from nacre.views.panels.paint import render
 
     shown = look() if width is None else replace(look(), width=width)
     for scene in scenes:
@@ -69,7 +69,7 @@ def _show(scenes: list[Scene], width: int | None) -> None:
 
 def _export(scenes: list[Scene], directory: str, width: int) -> None:
     from nacre.views.look import Look
-    from nacre.views.panels import render_svg
+    from nacre.views.panels.paint import render_svg
 
     shown = Look(width=width, colour=True)
     try:

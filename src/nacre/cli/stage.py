@@ -115,7 +115,7 @@ class Stage:
 def _load() -> None:
     """While the command runs, so that the panel is there when it ends."""
     with contextlib.suppress(Exception):  # whoever needs it will say so
-        import nacre.views.panels  # noqa: F401
+        import nacre.views.panels.notices  # noqa: F401
 
 
 def _is_ready(fd: int) -> bool:

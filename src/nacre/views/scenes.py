@@ -8,8 +8,12 @@ from nacre.frozen import frozen
 from nacre.result import Result
 from nacre.views import recorded
 from nacre.views.live import Live, styles
-from nacre.views.panels import Drawing, Look, background_box, panel, refusal, streamed, task_table
-from nacre.views.panels.paint import said
+from nacre.views.look import Look
+from nacre.views.panels.background import background_box
+from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.paint import Drawing, said
+from nacre.views.panels.run import panel
+from nacre.views.panels.table import task_table
 
 
 @frozen

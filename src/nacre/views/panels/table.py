@@ -23,6 +23,7 @@ _ENOUGH = 24
 
 
 def task_table(tasks: Sequence[Task], look: Look) -> Drawing:
+    tasks = sorted(tasks, key=lambda task: task.state == "broken")
     rows = [_row(task) for task in tasks]
     widths = {name: max([len(name), *(columns(row[name]) for row in rows)]) for name in _ALL}
     for name in _GIVEN_UP:
