@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.cli.amounts import short_size, short_span, size, span
-from nacre.cli.escape import Screen, columns, escaped, fit
+from nacre.cli.amounts import size, span
 from nacre.cli.table import table
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
 from nacre.tasks.task import State, Task
+from nacre.views.amounts import short_size, short_span
+from nacre.views.escape import Screen, columns, escaped, fit
 
 
 def task(state: State = "running", outcome: Outcome | None = None, **fields: object) -> Task:

@@ -38,6 +38,7 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre write ID TEXT               to the standard input of a task
        nacre clean                       remove tasks that have ended
 
+       nacre gallery                     what a person gets to see, of everything that can happen
        nacre --version
        nacre COMMAND --help              the options of one of them
 
@@ -66,7 +67,7 @@ def _answer(words: list[str], *, own: bool) -> int:
         except (BrokenPipeError, CannotWrite):
             raise
         except Exception as error:
-            return _complain(error, failed=_failed(words), as_json=not {"--json", "--jsonl"}.isdisjoint(words))
+            return _complain(error, failed=_failed(words), as_json=_as_json(words))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -74,6 +75,12 @@ def _answer(words: list[str], *, own: bool) -> int:
     except CannotWrite as error:
         say(f"The output could not be written: {error}.")
         return _failed(words)
+
+
+def _as_json(words: list[str]) -> bool:
+    if not {"--json", "--jsonl", "--view=json"}.isdisjoint(words):
+        return True
+    return "--view" in words and words[words.index("--view") + 1 :][:1] == ["json"]
 
 
 def _failed(words: list[str]) -> int:
@@ -102,6 +109,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.doctor import doctor
 
             return doctor(rest)
+        case ["gallery", *rest]:
+            from nacre.cli.gallery import gallery
+
+            return gallery(rest)
         case ["tasks" | "output" | "wait" | "kill" | "write" | "clean" as name, *rest]:
             return _about_tasks(name, rest)
         case ["--version" | "-V", *_]:

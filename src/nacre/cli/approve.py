@@ -21,14 +21,20 @@ _MOST = 10
 _YES = (b"y", b"yes")
 
 
-def approver(*, yes: bool) -> Callable[[Verdict], Awaitable[bool] | bool] | None:
+def approver(command: str, *, yes: bool) -> Callable[[Verdict], Awaitable[bool] | bool] | None:
     """None: there is nobody to ask."""
     if yes:
         return lambda _: True
-    return _ask if os.isatty(0) and os.isatty(2) else None
+    if not (os.isatty(0) and os.isatty(2)):
+        return None
+
+    async def ask(verdict: Verdict) -> bool:
+        return await _ask(command, verdict)
+
+    return ask
 
 
-async def _ask(verdict: Verdict) -> bool:
+async def _ask(command: str, verdict: Verdict) -> bool:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError:
@@ -39,7 +45,7 @@ async def _ask(verdict: Verdict) -> bool:
         say(f"… and {more:,} more; `nacre explain` shows them")
     if not verdict.findings:
         say(verdict.reason)
-    put("Run it? [y/N] ", to=2)
+    put(_whole(command) + "Run it? [y/N] ", to=2)
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[bytes] = loop.create_future()
     stop, stopped = os.pipe()
@@ -64,6 +70,15 @@ async def _ask(verdict: Verdict) -> bool:
     finally:
         os.close(stopped)
     return said.strip().lower() in _YES
+
+
+def _whole(command: str) -> str:
+    """All of it, every line behind a bar: none can pass for one of ours."""
+    from nacre.cli.terminal import is_utf8  # where there is somebody to ask
+    from nacre.views.simplify import display
+
+    bar = "│" if is_utf8() else "|"
+    return "".join(f"  {bar} {line}\n" for line in display(command, "", full=True).split("\n"))
 
 
 def _line(terminal: int, *, until: int) -> bytes:

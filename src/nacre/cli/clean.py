@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from nacre.cli.amounts import short_size, size, span
+from nacre.cli.amounts import size, span
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
 from nacre.cli.store import tasks_of
 from nacre.cli.usage import UsageError
 from nacre.cli.words import sort_out, whole
+from nacre.views.amounts import short_size
 
 _HELP = """\
 usage: nacre clean [options]     remove tasks that have ended, with their output

@@ -9,9 +9,9 @@ Whatever a command holds, no line of the drawing breaks and none commands the te
 
 from __future__ import annotations
 
-from nacre.cli.escape import columns
 from nacre.cli.speak import safe
 from nacre.verdict import Decision
+from nacre.views.escape import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from nacre.cancel import Cancel
 from nacre.cli import CLOSED, FAILED
@@ -21,11 +21,16 @@ from nacre.cli.options import Options
 from nacre.cli.output import Output
 from nacre.cli.remarks import words_on
 from nacre.cli.speak import put, put_json, say
+from nacre.cli.usage import UsageError
 from nacre.conclude import exit_status
 from nacre.errors import NoSuchTask
-from nacre.result import Cancelled, Chunk, Ended, Event, Result, TaskRef
+from nacre.profiles import DEFAULT
+from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started, TaskRef
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
+
+if TYPE_CHECKING:
+    from nacre.cli.stage import Stage
 
 logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
@@ -67,28 +72,22 @@ def drive(options: Options) -> int:
         ),
         pass_env=tuple(options.pass_env),
         login_env=options.login_env,
-        approve=approver(yes=options.yes),
+        approve=approver(options.command, yes=options.yes),
     )
-    drive = Drive(cancel, quiet=options.json, background=options.background)
+    view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
+    drive = Drive(cancel, options, view)
     if options.session is None:
         result = asyncio.run(drive.through(Bash().stream(request, ctx)))
     else:
         from nacre.cli.sessions import turn
         from nacre.session import Session
 
-        with turn(options.session, options.access, quiet=options.json) as kept:
+        with turn(options.session, options.access, quiet=drive.quiet) as kept:
             session = Session(ctx=ctx, cwd=kept.cwd, changes=kept.changes)
             result = asyncio.run(drive.through(session.stream(request)))
             kept.save(session.cwd, session.changes)
     # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
-    if options.json:
-        put_json(result.to_dict())
-    else:
-        drive.say(words_on(result, background=options.background))
-        if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
-            say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
-        if result.task is not None and options.background:
-            put(f"{result.task.id}\n")
+    drive.conclude(result)
     return drive.code(result)
 
 
@@ -108,35 +107,97 @@ def _ends_with_us(task: TaskRef) -> bool:
     return False
 
 
+def _for_model(result: Result) -> str:
+    import importlib.util
+
+    if importlib.util.find_spec("nacre.views.model") is None:
+        raise UsageError("This nacre has no view for a model yet.", "Use --json.", field="view")
+    model = importlib.import_module("nacre.views.model")
+    text = str(model.model_text(result))
+    return text if text.endswith("\n") else text + "\n"
+
+
 class Drive:
     """One command on its way."""
 
-    def __init__(self, cancel: Cancel, *, quiet: bool, background: bool) -> None:
+    def __init__(self, cancel: Cancel, options: Options, view: str) -> None:
+        """`view`: `panel`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
-        self._quiet = quiet
-        self._background = background
-        self._output: Output | None = None
+        self._options = options
+        self._view = view
+        self.quiet = view in ("json", "model")
+        self._output: Output | Stage | None = None
         self._signal: int | None = None
         """The one that ended it."""
 
     async def through(self, stream: AsyncGenerator[Event, None]) -> Result:
         """To its end."""
-        output = self._output = Output(on_failure=self._cancel.cancel)
+        output = self._output = self._made()
         self._mind_signals(output)
-        async with aclosing(stream) as events:
-            async for event in events:
-                if isinstance(event, Chunk) and not self._quiet:
-                    await output.write(event)
-                elif isinstance(event, Ended):
-                    said = event.result.out.head + event.result.out.tail
-                    if self._background and said and not self._quiet:  # it has ended already
-                        await output.write(Chunk("stderr", said))
-                    return event.result
+        try:
+            async with aclosing(stream) as events:
+                async for event in events:
+                    if isinstance(event, Chunk) and not self.quiet:
+                        await output.write(event)
+                    elif isinstance(event, Started) and not isinstance(output, Output):
+                        output.begin()
+                    elif isinstance(event, Ended):
+                        said = event.result.out.head + event.result.out.tail
+                        if self._options.background and said and not self.quiet:  # it has ended already
+                            await output.write(Chunk("stderr", said))
+                        return event.result
+        finally:
+            await output.end()
         raise AssertionError("a stream ends with Ended")
 
-    def _mind_signals(self, output: Output) -> None:
+    def _made(self) -> Output | Stage:
+        if self._view != "panel":
+            return Output(on_failure=self._cancel.cancel, raw=self._view != "")
+        from nacre.cli.stage import Stage
+
+        return Stage(
+            self._options.command,
+            os.path.abspath(self._options.cwd or "."),
+            timeout=self._timeout(),
+            description=self._options.description,
+            on_failure=self._cancel.cancel,
+        )
+
+    def _timeout(self) -> float | None:
+        """As the plan will have it."""
+        options, profile = self._options, DEFAULT
+        if options.timeout is None and options.background:
+            return None
+        default = profile.slow_timeout if options.mode == "slow" else profile.timeout
+        return min(options.timeout or default, profile.max_timeout)
+
+    def conclude(self, result: Result) -> None:
+        """Say what is left to say, in the way that was asked for."""
+        options = self._options
+        match self._view:
+            case "json":
+                put_json(result.to_dict())
+                return
+            case "model":
+                put(_for_model(result))
+                return
+            case "panel":
+                from nacre.cli.finale import finale
+
+                counted = None if isinstance(self._output, Output | None) else self._output.live.counts
+                lines = None if options.background else counted
+                put(finale(result, options, timeout=self._timeout(), lines=lines))
+            case _:
+                self.say(words_on(result, background=options.background))
+        if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
+            say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
+        if result.task is not None and options.background and self._view != "panel":
+            put(f"{result.task.id}\n")
+
+    def _mind_signals(self, output: Output | Stage) -> None:
         def stop(number: int) -> None:
             if self._signal is not None:
+                output.abandon()
                 os._exit(128 + number)
             self._signal = number
             output.hurry()
@@ -148,7 +209,7 @@ class Drive:
                 loop.add_signal_handler(number, stop, number)
 
     def say(self, lines: list[str]) -> None:
-        if lines and self._output is not None:
+        if lines and isinstance(self._output, Output):
             self._output.end_line()
         for line in lines:
             say(line)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
-from nacre.cli.standing import sentence_on, survivors
 from nacre.cli.store import tasks_of
 from nacre.cli.wait import seconds
 from nacre.cli.words import sort_out
 from nacre.tasks.task import Task
+from nacre.views.standing import sentence_on, survivors
 
 _HELP = """\
 usage: nacre kill [options] ID…     end tasks, with everything that they have started

@@ -10,6 +10,10 @@ from nacre.cli.speak import put
 from nacre.cli.usage import UsageError, nearest, quoted
 from nacre.cli.words import exact
 
+_DESCRIPTION = """\
+Run a shell command with bash, supervised. Its output passes through unchanged while it runs; on a terminal
+it is shown in a panel instead, and cannot command the terminal (--plain: it can).
+"""
 _EPILOG = """\
 exit codes:
   the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself failed; 126 refused;
@@ -61,6 +65,9 @@ class Options(argparse.Namespace):
     file_size: int | None
     open_files: int | None
     json: bool
+    plain: bool
+    view: str | None
+    """None: what suits whoever looks."""
     session: str | None
     yes: bool
     background: bool
@@ -112,7 +119,17 @@ def parse(words: list[str]) -> Options:
     if found.command == found.stdin == "-":
         raise UsageError("Standard input cannot be both the command and the command's input.", field="stdin")
     _check_task(found)
+    _settle_view(found)
     return found
+
+
+def _settle_view(found: Options) -> None:
+    asked = {name for name, given in (("json", found.json), ("plain", found.plain)) if given}
+    asked |= {found.view} if found.view else set()
+    if len(asked) > 1:
+        raise UsageError("--json, --plain and --view exclude each other.", field="view")
+    found.view = next(iter(asked), None)
+    found.json, found.plain = found.view == "json", found.view == "plain"
 
 
 def _check_task(found: Options) -> None:
@@ -130,7 +147,7 @@ def _parser() -> Parser:
     parser = Parser(
         prog="nacre run",
         usage="nacre run [options] 'command'",
-        description="Run a shell command with bash, supervised. Its output passes through unchanged while it runs.",
+        description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=_Formatter,
         allow_abbrev=False,
@@ -155,6 +172,8 @@ def _parser() -> Parser:
     add("--description", default="", metavar="TEXT", help="what it is for; never interpreted")
     add("--output-dir", metavar="DIR", help="keep the whole output in a file here if it is over a megabyte")
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
+    add("--plain", action="store_true", help="its bytes as they are, also to a terminal, which they may command")
+    add("--view", choices=_VIEWS, metavar="|".join(_VIEWS), help="panel: for a person; model: for a model")
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
     _add_tasks(parser)
@@ -248,6 +267,7 @@ def _assignment(word: str) -> tuple[str, str]:
     return name, value
 
 
+_VIEWS = ("panel", "plain", "json", "model")
 _NO_OPTIONS = ("command", "input")
 
 

@@ -1,4 +1,5 @@
-"""The command's output to our own stdout and stderr: every byte, in the order it came, while it runs.
+"""The command's output to our own stdout and stderr: every byte, in the order it came, while it runs. Only a terminal
+gets what would command it spelt out instead, unless every byte was asked for.
 
 A reader that is slow makes the command slow. One that is gone ends the command (`failure`). One that has stopped
 reading does not keep us once we have been told to stop (`hurry`): whatever could block is written by a thread that
@@ -18,6 +19,10 @@ from queue import SimpleQueue
 from nacre.cli.speak import write_all
 from nacre.result import Chunk
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.views.escape import Screen
+
 _PATIENCE = 0.5
 """Seconds that a write may take once we are in a hurry."""
 
@@ -25,31 +30,48 @@ _FD = {"stdout": 1, "stderr": 2}
 
 
 class Output:
-    def __init__(self, on_failure: Callable[[], None]) -> None:
+    def __init__(self, on_failure: Callable[[], None], *, raw: bool = False) -> None:
+        """`raw`: a terminal gets every byte too. Else it gets no commands, but for colours."""
         self.failure: OSError | None = None
         self._on_failure = on_failure
         self._stuck = False
         self._open_line = {1: False, 2: False}
         self._hurried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._writer: _Writer | None = None
+        self._writer: Writer | None = None
+        self._screens = {} if raw else {fd: _screen() for fd in (1, 2) if os.isatty(fd)}
 
     async def write(self, chunk: Chunk) -> None:
         if self.failure is not None or self._stuck:
             return
-        fd = _FD[chunk.stream]
+        fd, data = _FD[chunk.stream], chunk.data
+        if fd in self._screens:
+            data = self._screens[fd].show(data).encode("utf-8", "backslashreplace")
+        await self._put(fd, data)
+
+    async def _put(self, fd: int, data: bytes) -> None:
         try:
-            if len(chunk.data) <= select.PIPE_BUF and _is_ready(fd):
-                write_all(fd, chunk.data)  # so little does not block
+            if len(data) <= select.PIPE_BUF and _is_ready(fd):
+                write_all(fd, data)  # so little does not block
             else:
-                await self._write_patiently(fd, chunk.data)
+                await self._write_patiently(fd, data)
         except OSError as error:
             self.failure = error
             self._on_failure()
-        self._open_line[fd] = not chunk.data.endswith(b"\n")
+        if data:
+            self._open_line[fd] = not data.endswith(b"\n")
+
+    async def end(self) -> None:
+        """What a terminal was not shown yet, and its own colour."""
+        for fd, screen in self._screens.items():
+            if (rest := screen.end()) and self.failure is None and not self._stuck:
+                await self._put(fd, rest.encode("utf-8", "backslashreplace"))
+
+    def abandon(self) -> None:
+        """Leave at once."""
 
     async def _write_patiently(self, fd: int, data: bytes) -> None:
         if self._writer is None:
-            self._writer = _Writer()
+            self._writer = Writer()
         writing = self._writer.write(fd, data)
         await asyncio.wait({writing, self._hurried}, return_when=asyncio.FIRST_COMPLETED)
         if not writing.done():
@@ -70,7 +92,7 @@ class Output:
                 write_all(2, b"\n")
 
 
-class _Writer:
+class Writer:
     """A thread that writes. It may be stuck in that when this process ends."""
 
     def __init__(self) -> None:
@@ -96,6 +118,12 @@ class _Writer:
     def _tell(self, answer: Callable[..., None], value: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(answer, value)
+
+
+def _screen() -> Screen:
+    from nacre.views.escape import Screen  # where there is a terminal
+
+    return Screen()
 
 
 def _is_ready(fd: int) -> bool:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.escape import Screen
 from nacre.cli.speak import CannotWrite, put, put_json, say, write_all
-from nacre.cli.standing import sentence_on
 from nacre.cli.store import tasks_of
 from nacre.cli.words import sort_out, whole
 from nacre.tasks.log import LIMIT
+from nacre.views.escape import Screen
+from nacre.views.standing import sentence_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

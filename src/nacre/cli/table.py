@@ -5,9 +5,9 @@ Of a narrow terminal the command gets its share first: then there are fewer colu
 
 from __future__ import annotations
 
-from nacre.cli.amounts import short_size, short_span
-from nacre.cli.escape import columns, fit
-from nacre.cli.standing import survivors, word_on
+from nacre.views.amounts import short_size, short_span
+from nacre.views.escape import columns, fit
+from nacre.views.standing import survivors, word_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

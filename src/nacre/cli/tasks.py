@@ -9,6 +9,10 @@ from nacre.cli.store import tasks_of
 from nacre.cli.table import table
 from nacre.cli.words import sort_out
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.tasks.task import Task
+
 _HELP = """\
 usage: nacre tasks [options]     background tasks that run, whoever started them
 
@@ -49,11 +53,22 @@ def tasks(words: list[str]) -> int:
     found = known.list(all="--all" in asked)
     if "--json" in asked:
         put_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
+    elif found and os.isatty(1) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb":
+        put(_in_colour(found))
     elif found:
         put("".join(f"{line}\n" for line in table(found, width())))
     else:
         say(nothing(known.directory, all="--all" in asked))
     return 0
+
+
+def _in_colour(found: list[Task]) -> str:
+    from nacre.cli.terminal import look  # a person has the time that it takes to load this; a script has not
+    from nacre.views.panels.paint import render
+    from nacre.views.panels.table import task_table
+
+    shown = look()
+    return render(task_table(found, shown), shown)
 
 
 def width() -> int:

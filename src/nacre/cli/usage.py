@@ -8,7 +8,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMMANDS = ("run", "check", "explain", "rules", "doctor", "tasks", "output", "wait", "kill", "write", "clean")
+COMMANDS = (
+    "run",
+    "check",
+    "explain",
+    "rules",
+    "doctor",
+    "tasks",
+    "output",
+    "wait",
+    "kill",
+    "write",
+    "clean",
+    "gallery",
+)
 
 
 class UsageError(InvalidRequest):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from nacre.cli.amounts import short_span, span
+from nacre.cli.amounts import span
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
-from nacre.cli.standing import sentence_on
 from nacre.cli.store import tasks_of
 from nacre.cli.usage import UsageError
 from nacre.cli.words import sort_out
 from nacre.conclude import exit_status
 from nacre.result import Exited
+from nacre.views.amounts import short_span
+from nacre.views.standing import sentence_on
 
 if TYPE_CHECKING:
     from nacre.cli.words import Words

@@ -1,1 +1,1 @@
-"""Views: a Result in, what somebody reads of it out."""
+"""Views: a Result in, what a model reads or a person sees of it out. Nothing here draws by itself."""

@@ -12,6 +12,15 @@ _UNSEEN = later("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-
 _ABOVE = ("Mn", "Me")
 _MARKS = 2
 """Accents on one letter; a tower of them reaches into other lines."""
+_BLANKS = later(" {9,}")
+"""More than anybody writes by hand: what stands after them is out of sight."""
+_AS_IT_IS = later(
+    "[\t\xa0\u2000-\u200a\u202f\u205f\u3000]+"
+    "|(?<=[\xa9\xae\u203c-\u3299\ufe0f\U0001f000-\U0001faff])"
+    "(?:[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff]))"
+    "|(?<=[0-9#*])\ufe0f\u20e3?"
+)
+"""Blanks of any width, and what makes one emoji of two."""
 _UNFINISHED = later(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
 _COMMANDS = later(
     r"(\x1b\[[0-9;:]{0,64}m)"  # a colour
@@ -21,7 +30,11 @@ _COMMANDS = later(
 
 def fit(text: str, width: int) -> str:
     """The beginning of it on one line, as much as fits."""
-    text = escaped(text[: (width + 1) * (_MARKS + 1)])
+    return cut(escaped(text[: (width + 1) * (_MARKS + 1)]), width)
+
+
+def cut(text: str, width: int) -> str:
+    """The same of a text that is escaped already."""
     if columns(text) <= width:
         return text
     room, kept = width - 1, 0
@@ -44,6 +57,23 @@ def escaped(text: str) -> str:
         hidden = not letter.isprintable() or marks > _MARKS or _UNSEEN.match(letter)
         letters.append(_spelt(letter) if hidden else letter)
     return "".join(letters)
+
+
+def plainly(text: str) -> str:
+    """A command on one line: the same, and blanks that push something out of sight are counted."""
+    return _BLANKS.sub(lambda found: f" ⟨{len(found[0])} blanks⟩ ", escaped(text))
+
+
+def printed(line: str) -> str:
+    """A line that a command has printed. Emoji, accents, tabs and other blanks are what they are; what commands the
+    terminal, runs backwards or cannot be seen is spelt out."""
+    if line.isascii() and line.isprintable():
+        return line
+    parts, position = [], 0
+    for found in _AS_IT_IS.finditer(line):
+        parts += [escaped(line[position : found.start()]), found[0]]
+        position = found.end()
+    return "".join([*parts, escaped(line[position:])])
 
 
 def _spelt(letter: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from nacre.cli.amounts import short_span
 from nacre.result import (
     Cancelled,
     Exited,
@@ -17,6 +16,7 @@ from nacre.result import (
     Signalled,
     TimedOut,
 )
+from nacre.views.amounts import short_span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

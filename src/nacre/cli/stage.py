@@ -1,0 +1,124 @@
+"""`nacre run` in front of a person: what the command prints is watched while it runs, and drawn when it has ended.
+
+A terminal that is slow, or stopped by Ctrl-S, misses frames; the command does not wait for it, and neither does Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from nacre.cli.output import Writer
+from nacre.cli.speak import write_all
+from nacre.cli.terminal import is_dumb, look, reflows, size
+from nacre.result import Chunk
+from nacre.views.live import Live
+
+_FIRST = 0.25
+"""Seconds after which it is worth watching."""
+_PAUSE = 0.1
+"""Seconds between two frames."""
+_PATIENCE = 0.5
+"""Seconds that the last frame may take."""
+
+
+class Stage:
+    """Only watches if stdout is a terminal that can do that; counts in any case."""
+
+    def __init__(
+        self, command: str, cwd: str, *, timeout: float | None, description: str, on_failure: Callable[[], None]
+    ) -> None:
+        self.failure: OSError | None = None
+        seen = look()
+        self.live = Live(command, cwd, timeout=timeout, description=description, reflows=reflows(), colour=seen.colour)
+        self._utf8 = seen.utf8
+        self._on_failure = on_failure
+        self._watched = os.isatty(1) and not is_dumb()
+        self._writer: Writer | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._began = self._due = 0.0
+        self._drawn = False
+
+    def begin(self) -> None:
+        """The command runs."""
+        threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
+        if self._watched:
+            self._began = time.monotonic()
+            self._due = self._began + _FIRST
+            self._timer = asyncio.get_running_loop().call_later(_FIRST, self._tick)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self.live.forget)
+
+    async def write(self, chunk: Chunk) -> None:
+        self.live.feed(chunk.stream, chunk.data)
+        if self._timer is not None and time.monotonic() >= self._due:  # a flood leaves the loop no time for timers
+            self._draw()
+
+    def hurry(self) -> None:
+        """Nothing here keeps anybody."""
+
+    def abandon(self) -> None:
+        """Leave at once: whoever gets the terminal begins on a line of its own."""
+        if self._drawn and _is_ready(1):
+            with contextlib.suppress(OSError):
+                write_all(1, b"\r\n")
+
+    async def end(self) -> None:
+        """Nothing of what was watched is left on the screen."""
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGCONT)
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=_PATIENCE)
+        if self._drawn and (self._writing is None or self._writing.done()):
+            columns, lines = size()
+            self._send(self.live.erase(columns, lines))
+            if self._writing is not None:
+                await asyncio.wait({self._writing}, timeout=_PATIENCE)
+        self._drawn = False
+
+    def _tick(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._tick)
+        if time.monotonic() >= self._due:
+            self._draw()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        self._due = now + _PAUSE
+        if self.failure is not None or (self._writing is not None and not self._writing.done()):
+            return
+        columns, lines = size()
+        self._send(self.live.frame(now - self._began, columns, lines, utf8=self._utf8))
+        self._drawn = True
+
+    def _send(self, text: str) -> None:
+        if self._writer is None:
+            self._writer = Writer()
+        self._writing = self._writer.write(1, text.encode("utf-8", "backslashreplace"))
+        self._writing.add_done_callback(self._look_at)
+
+    def _look_at(self, written: asyncio.Future[None]) -> None:
+        error = None if written.cancelled() else written.exception()
+        if isinstance(error, OSError) and self.failure is None:
+            self.failure = error
+            self._on_failure()
+
+
+def _load() -> None:
+    """While the command runs, so that the panel is there when it ends."""
+    with contextlib.suppress(Exception):  # whoever needs it will say so
+        import nacre.views.panels.notices  # noqa: F401
+
+
+def _is_ready(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    return bool(poll.poll(0))

@@ -1,0 +1,50 @@
+"""What the terminal at our stdout can show, by what it and the environment say."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.views.look import Look
+
+_FALLBACK = 80
+_NARROWEST, _WIDEST = 20, 500
+
+
+def look(fd: int = 1) -> Look:
+    environ = os.environ
+    colour = os.isatty(fd) and not environ.get("NO_COLOR") and not is_dumb()
+    return Look(width=size(fd).columns, colour=colour, utf8=is_utf8())
+
+
+def size(fd: int = 1) -> os.terminal_size:
+    try:
+        found = os.get_terminal_size(fd)
+    except OSError:
+        found = os.terminal_size((0, 0))
+    if not found.columns:
+        word = os.environ.get("COLUMNS", "")
+        found = os.terminal_size((int(word) if word.isdecimal() and len(word) < 5 else _FALLBACK, found.lines or 24))
+    return os.terminal_size((min(max(found.columns, _NARROWEST), _WIDEST), found.lines or 24))
+
+
+def is_dumb() -> bool:
+    return os.environ.get("TERM", "dumb") in ("dumb", "")
+
+
+def is_utf8() -> bool:
+    """As the locale says. Where that is C or missing, Python itself has set LC_CTYPE: then LANG tells; and without any,
+    most terminals are."""
+    environ = os.environ
+    word = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    if word == environ.get("LC_CTYPE") == "C.UTF-8" and not environ.get("LC_ALL"):
+        word = environ.get("LANG") or word
+    return not word or "utf8" in word.lower().replace("-", "")
+
+
+def reflows() -> bool:
+    """Whether it breaks long lines anew when it gets narrower. Most do; to take it for granted of one that does not
+    would erase a line too many."""
+    environ = os.environ
+    if "TMUX" in environ:
+        return True
+    return "XTERM_VERSION" not in environ and "STY" not in environ and environ.get("TERM") != "linux"

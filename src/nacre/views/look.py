@@ -1,0 +1,16 @@
+"""What a terminal can show."""
+
+from __future__ import annotations
+
+from nacre.frozen import frozen
+
+
+@frozen
+class Look:
+    width: int = 80
+    colour: bool = False
+    utf8: bool = True
+
+    @property
+    def rule(self) -> str:
+        return "─" if self.utf8 else "-"

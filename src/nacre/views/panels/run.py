@@ -1,0 +1,175 @@
+"""The panel of one command, in four zones (T-11).
+
+── $ pytest -q ──────────────────────────────────────── exit 1 ──
+cwd: /home/ada/shop  timeout: 120s
+─────────────────────────────────────────────────────────────────
+what it printed; stderr in red
+─────────────────────────────────────────────────────────────────
+(truncated) stdout: 12 lines  stderr: 3 lines  1240ms
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rich.text import Text
+
+from nacre.result import (
+    Cancelled,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    Outcome,
+    OverLimit,
+    Refused,
+    Result,
+    Running,
+    Signalled,
+    TimedOut,
+)
+from nacre.views.amounts import short_span
+from nacre.views.content import marks
+from nacre.views.escape import columns, cut, escaped
+from nacre.views.look import Look
+from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
+from nacre.views.simplify import display
+from nacre.views.viewport import MOST, Line, View, count_lines, viewport
+
+Counts = tuple[int, int]
+
+
+def panel(
+    result: Result,
+    look: Look,
+    *,
+    timeout: float | None = None,
+    description: str = "",
+    lines: Counts | None = None,
+    most: int = MOST,
+    hint: str = "",
+) -> Drawing:
+    """`hint`: where the rest of a truncated output is. `lines`: how many of stdout and stderr there were, where
+    somebody has counted; else those of the capture."""
+    view = viewport(result, most=most)
+    word, name = status(result.outcome)
+    return [
+        header(result, look, (word, name)),
+        *parameters(result, timeout=timeout, description=description),
+        rule(look),
+        *contents(view),
+        rule(look),
+        footer(result, view, lines),
+        *notes(result, view, look, hint),
+    ]
+
+
+def status(outcome: Outcome) -> tuple[str, str]:
+    """In a word or two, and in which style."""
+    match outcome:
+        case Exited(0):
+            return "ok", "bold green"
+        case Exited(code):
+            return f"exit {code}", "bold red"
+        case Signalled():
+            return outcome.name, "bold red"
+        case TimedOut():
+            return "timed out", "bold red"
+        case OverLimit(limit):
+            return f"over {escaped(limit)}", "bold red"
+        case Cancelled():
+            return "cancelled", "bold magenta"
+        case Killed():
+            return "killed", "bold magenta"
+        case Running(_, promoted):
+            return ("goes on" if promoted else "running"), "bold magenta" if promoted else "bold green"
+        case Refused():
+            return "refused", "bold red"
+        case NotStarted():
+            return "not started", "bold red"
+        case Lost():
+            return "lost", "bold red"
+        case _:
+            assert_never(outcome)
+
+
+def header(result: Result, look: Look, state: tuple[str, str]) -> Text:
+    room = look.width - columns(state[0]) - 10
+    return titled(look, command_line(result, room), said(state))
+
+
+def command_line(result: Result, room: int) -> Text:
+    """`$ command` on one line of so many columns, what is cut counted."""
+    room = max(room - 2, 16)
+    line = cut(display(result.command, result.cwd, most=room), room)
+    gist, dots, rest = line.partition(" … +")
+    return said(("$ ", "faint"), (gist, "command"), (dots + rest, "note"))
+
+
+def parameters(result: Result, *, timeout: float | None, description: str) -> Drawing:
+    parts: list[str | tuple[str, str]] = [("cwd: ", "faint"), escaped(result.cwd)]
+    if timeout is not None:
+        parts += [("  timeout: ", "faint"), f"{timeout:g}s" if timeout != float("inf") else "none"]
+    if result.pid is not None and isinstance(result.outcome, Running):
+        parts += [("  pid: ", "faint"), str(result.pid)]
+    if result.enforced:
+        parts += [("  confined: ", "faint"), escaped(", ".join(result.enforced))]
+    lines: Drawing = [said((escaped(description), "italic"))] if description else []
+    return [*lines, said(*parts)]
+
+
+def contents(view: View) -> Drawing:
+    if not view.lines:
+        return [said(("(no output)", "note"))]
+    return [_line(line, view) for line in view.lines]
+
+
+def _line(line: Line, view: View) -> Text:
+    if line.origin == "note":
+        return said((line.text, "note"))
+    if line.origin == "err":
+        return said((line.text, "bad"))
+    text = said(line.text)
+    for start, end, name in marks(view.kind, line.text):
+        text.stylize(style(name), start, end)
+    return text
+
+
+def footer(result: Result, view: View, lines: Counts | None) -> Text:
+    parts: list[str | tuple[str, str]] = []
+    if view.cut or result.dropped:
+        parts.append(("(truncated) ", "bold magenta"))
+    for name, part, counted in (("stdout", result.out, 0), ("stderr", result.err, 1)):
+        count, exact = count_lines(part) if lines is None else (lines[counted], True)
+        parts.append((f"{name}: {count:,}{'' if exact else '+'} line{'' if count == 1 else 's'}  ", "faint"))
+    if view.erased:
+        parts.append((f"erased by it: {view.erased:,} line{'' if view.erased == 1 else 's'}  ", "faint"))
+    return said(*parts, (duration(result.duration), "faint"))
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else short_span(seconds)
+
+
+def notes(result: Result, view: View, look: Look, hint: str = "") -> Drawing:
+    """What nacre has to say, each on a line of its own that begins as no output does."""
+    found: list[str] = []
+    outcome = result.outcome
+    match outcome:
+        case TimedOut() | OverLimit() | Killed() | Lost() | Signalled() | NotStarted():
+            found.append(result.summary)
+    match outcome:
+        case NotStarted(_, hint) if hint:
+            found.append(hint)
+        case Refused(_, _, instead) if instead:
+            found.append(f"Instead: {instead}")
+    found += result.remarks
+    if result.task is not None:
+        found.append(f"{result.task.id}: nacre output {result.task.id} reads it, nacre kill {result.task.id} ends it")
+    if (spill := result.spill) is not None:
+        found.append(f"{'all' if spill.complete else 'the first'} {spill.bytes:,} bytes are in {spill.path}")
+    elif view.cut and hint:
+        found.append(hint)
+    if view.deaf:
+        found.append(f"It wrote to the terminal behind the screen ({', '.join(view.deaf)}); that was not passed on")
+    return [line for each in found for line in wrapped(each, look, "nacre: ")]

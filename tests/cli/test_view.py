@@ -1,0 +1,259 @@
+"""`nacre run` in front of a person: a panel, a live view, a terminal that nothing but nacre commands."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nacre.output.terminal import seen
+from tests.cli.door import NACRE, Done, Nacre, Program, shown
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import PATIENCE
+
+HOSTILE = r"printf 'hi\n\e]52;c;aGk=\a\e[2J\e]0;owned\a'"
+
+
+@contextmanager
+def person(
+    nacre: Nacre, *words: str, env: Mapping[str, str] | None = None, stdout: int | None = None
+) -> Iterator[tuple[Program, int]]:
+    """While it runs, with a terminal for stdout and stderr; or for stderr alone."""
+    ours, theirs = pty.openpty()
+    resize(theirs, 80, 30)
+    places = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "LC_ALL": "", "LC_CTYPE": "", "NO_COLOR": ""}
+    try:
+        with subprocess.Popen(
+            [*NACRE, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs if stdout is None else stdout,
+            stderr=theirs,
+            cwd=nacre.home,
+            env={**nacre.env, **places, **(env or {})},
+            start_new_session=True,
+        ) as program:
+            os.close(theirs)
+            try:
+                yield program, ours
+            finally:
+                program.kill()
+    finally:
+        os.close(ours)
+
+
+def resize(fd: int, columns: int, lines: int) -> None:
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+
+def looked(nacre: Nacre, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Its exit code and everything that the terminal was sent."""
+    with person(nacre, *words, env=env) as (program, terminal):
+        said = shown(terminal).decode()
+        return program.wait(PATIENCE), said.replace("\r\n", "\n")
+
+
+def bare(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.req("T-11")
+def test_a_person_sees_a_panel(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "--timeout", "60", "echo out; echo err >&2; exit 3")
+    lines = bare(said).splitlines()
+    assert code == 3
+    assert lines[0].startswith("── $ echo out; echo err >&2; exit 3 ──")
+    assert lines[0].endswith(" exit 3 ──")
+    assert lines[1] == f"cwd: {nacre.home}  timeout: 60s"
+    assert sorted(lines[3:5]) == ["err", "out"]
+    assert re.fullmatch(r"stdout: 1 line  stderr: 1 line  \d+ms", lines[6])
+    assert "\x1b[31merr\x1b[0m" in said
+
+
+@pytest.mark.req("T-11")
+@pytest.mark.parametrize("words", [(), ("--view", "panel")])
+def test_the_terminal_gets_no_command_of_the_commands(nacre: Nacre, words: tuple[str, ...]) -> None:
+    code, said = looked(nacre, "run", *words, HOSTILE, env={"NO_COLOR": "1"})
+    assert code == 0
+    assert "\x1b" not in said
+    assert "\x07" not in said
+    assert "\nhi\n" in said
+    assert "(clipboard, title)" in said
+
+
+@pytest.mark.req("T-11")
+def test_a_terminal_at_one_of_the_streams_gets_none_either(nacre: Nacre) -> None:
+    ours, theirs = os.pipe()
+    with person(nacre, "run", f"{HOSTILE}; {HOSTILE} >&2", stdout=theirs) as (program, terminal):
+        os.close(theirs)
+        assert shown(terminal) == rb"hi" + b"\r\n" + rb"\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
+        assert program.wait(PATIENCE) == 0
+    with open(ours, "rb") as file:  # byte for byte
+        assert file.read() == b"hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
+
+
+@pytest.mark.parametrize("words", [("--plain",), ("--view", "plain"), ("--view=plain",)])
+def test_plain_gives_every_byte_to_the_terminal_too(nacre: Nacre, words: tuple[str, ...]) -> None:
+    code, said = looked(nacre, "run", *words, HOSTILE)
+    assert (code, said) == (0, "hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07")
+
+
+def test_a_pipe_gets_every_byte(nacre: Nacre) -> None:
+    assert nacre("run", HOSTILE) == Done(0, b"hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07")
+
+
+@pytest.mark.req("T-11")
+def test_a_panel_in_a_pipe_has_no_colour(nacre: Nacre) -> None:
+    done = nacre("run", "--view", "panel", "echo hi", env={"COLUMNS": "60", "LANG": "C.UTF-8", "LC_ALL": ""})
+    assert done.code == 0
+    assert b"\x1b" not in done.out
+    assert done.out.decode().splitlines()[0] == "── $ echo hi " + "─" * 41 + " ok ──"
+
+
+@pytest.mark.req("T-11")
+@pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"LANG": "C"}, {"LANG": "de_DE.ISO-8859-1"}])
+def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -> None:
+    code, said = looked(nacre, "run", r"printf '\303\251\n'", env=env)
+    assert code == 0
+    assert said.isascii()
+    assert bare(said).startswith("-- $ printf '")
+    assert "\n\\xe9\n" in said
+
+
+@pytest.mark.req("T-11")
+def test_no_color_means_none(nacre: Nacre) -> None:
+    assert "\x1b" not in looked(nacre, "run", "echo '{\"a\": 1}'; exit 1", env={"NO_COLOR": "1"})[1]
+
+
+@pytest.mark.req("M-10")
+def test_what_is_refused_is_a_panel_with_what_to_do_instead(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "git push -f")
+    assert code == 126
+    assert "Command blocked" in said
+    assert "Instead: " in bare(said)
+    assert "git push --force-with-lease" in said
+
+
+@pytest.mark.req("M-10")
+def test_a_task_is_a_box_that_says_how_to_go_on(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "--background", "sleep 60")
+    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
+    assert code == 0
+    assert found is not None
+    assert "Background Task Started" in said
+    assert nacre("kill", found[1]).code == 0
+
+
+@pytest.mark.req("M-10")
+def test_while_it_runs_the_last_lines_are_seen_and_then_only_the_panel(nacre: Nacre, gate: Gate) -> None:
+    with person(nacre, "run", f"echo first; {gate.wait}; echo last") as (program, terminal):
+        said = shown(terminal, until=b"Ctrl-C ends it")
+        assert b"first" in said
+        gate.open()
+        said += shown(terminal)
+        assert program.wait(PATIENCE) == 0
+    rows = seen(said.decode()).text.split("\n")
+    assert rows[0].endswith(" ok ──")
+    assert rows[3:5] == ["first", "last"]
+    assert not any("Ctrl-C" in row for row in rows)
+
+
+@pytest.mark.req("M-10")
+def test_a_terminal_that_changes_its_size_gets_a_frame_that_fits(nacre: Nacre, gate: Gate) -> None:
+    with person(nacre, "run", f"echo first; {gate.wait}") as (program, terminal):
+        shown(terminal, until=b"Ctrl-C ends it")
+        resize(terminal, 40, 20)
+        shown(terminal, until="─".encode() * 39 + b"\x1b[0m\x1b[K")
+        gate.open()
+        assert "─" * 41 not in shown(terminal).decode()
+        assert program.wait(PATIENCE) == 0
+
+
+@pytest.mark.req("M-10")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline, number: signal.Signals) -> None:
+    with person(nacre, "run", f"{life.hold} echo here; sleep 60") as (program, terminal):
+        said = shown(terminal, until=b"Ctrl-C ends it")
+        program.send_signal(number)
+        said += shown(terminal)
+        assert program.wait(PATIENCE) == 128 + number
+    assert life.over
+    rows = seen(said.decode()).text.split("\n")
+    assert rows[0].endswith(" cancelled ──")
+    assert not any("Ctrl-C" in row for row in rows)
+    assert said.count(b"\x1b[?7l") == said.count(b"\x1b[?7h")
+    assert b"\x1b[?25l" not in said
+
+
+def test_a_terminal_that_goes_away_ends_the_command(nacre: Nacre, life: Lifeline) -> None:
+    with person(nacre, "run", f"{life.hold} yes") as (program, terminal):
+        shown(terminal, until=b"Ctrl-C ends it")
+        resize(terminal, 80, 30)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, terminal)
+        os.close(null)
+        program.wait(PATIENCE)
+    life.wait_over()
+
+
+def test_a_terminal_that_stops_does_not_stop_the_command(nacre: Nacre, gate: Gate, tmp_path: Path) -> None:
+    """As with Ctrl-S: nobody reads what it is sent."""
+    with person(nacre, "run", f"{gate.wait}; yes | head -c 20000000; {gate.wait}; echo end") as (program, terminal):
+        shown(terminal, until=b"Ctrl-C ends it")
+        gate.open()
+        gate.open()  # it has printed twenty megabytes, and we have read none of it
+        said = shown(terminal)
+        assert program.wait(PATIENCE) == 0
+    assert b"stdout: 10,000,001 lines" in said
+
+
+def test_dumb_terminals_get_the_panel_only(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "sleep 0.4; echo hi", env={"TERM": "dumb"})
+    assert code == 0
+    assert "\x1b" not in said
+    assert "Ctrl-C" not in said
+    assert "\nhi\n" in said
+
+
+@pytest.mark.parametrize("words", [("--view", "json"), ("--view=json",), ("--json",)])
+def test_json_is_a_view(nacre: Nacre, words: tuple[str, ...]) -> None:
+    assert json.loads(nacre("run", *words, "echo hi").out)["stdout"] == "hi\n"
+
+
+@pytest.mark.parametrize("words", [("--view", "json"), ("--view=json",)])
+def test_mistakes_are_json_too_then(nacre: Nacre, words: tuple[str, ...]) -> None:
+    assert json.loads(nacre("run", *words, " ").out)["error"]["code"] == "empty_command"
+
+
+def test_only_one_view_at_a_time(nacre: Nacre) -> None:
+    done = nacre("run", "--plain", "--view", "panel", "true")
+    assert (done.code, done.err) == (125, b"nacre: --json, --plain and --view exclude each other.\n")
+
+
+def test_nothing_is_loaded_for_a_view_that_nobody_sees(nacre: Nacre) -> None:
+    look = (
+        "import os, sys, nacre.cli\n"
+        "def leave(code):\n"
+        "    found = sorted(name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments'))\n"
+        "    print(code, found + [name for name in sys.modules if name.startswith('nacre.views')])\n"
+        "    sys.stdout.flush()\n"
+        "    leaves(code)\n"
+        "leaves, os._exit = os._exit, leave\n"
+        "sys.argv = ['nacre', 'run', 'true']\n"
+        "nacre.cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", look], env=nacre.env, cwd=nacre.home, capture_output=True, timeout=PATIENCE
+    )
+    assert (done.stdout, done.stderr) == (b"0 []\n", b"")

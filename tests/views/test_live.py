@@ -1,0 +1,123 @@
+"""The view while a command runs: what is on the screen after each frame, as `output.terminal` reads it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.output.terminal import seen
+from nacre.views.escape import columns
+from nacre.views.live import Live
+
+
+def screen(*parts: str) -> list[str]:
+    return seen("".join(parts)).text.split("\n")
+
+
+@pytest.mark.req("M-10")
+def test_it_shows_the_last_lines_between_rules_and_how_it_goes() -> None:
+    live = Live("npm install", "/w", timeout=300.0)
+    live.feed("stdout", b"".join(b"line %d\n" % n for n in range(100)))
+    live.feed("stderr", b"half")
+    assert live.lines(12.0, 60, 10) == [
+        "$ npm install",
+        "─" * 59,
+        "line 96",
+        "line 97",
+        "line 98",
+        "line 99",
+        "half",
+        "─" * 59,
+        "⠋ 12s of 300s  101 lines  794 bytes  Ctrl-C ends it",
+    ]
+    assert live.counts == (100, 1)
+
+
+@pytest.mark.req("M-10")
+def test_a_description_stands_for_the_command() -> None:
+    assert Live("npm install", "/w", description="Install").lines(1.0, 60, 24)[0] == "Running: Install"
+
+
+def test_a_frame_replaces_the_one_before() -> None:
+    live = Live("x", "/w")
+    live.feed("stdout", b"one\ntwo\n")
+    first = live.frame(1.0, 40, 24)
+    live.feed("stdout", b"three\n")
+    second = live.frame(1.1, 40, 24)
+    assert screen("$ nacre run x\r\n", first, second) == ["$ nacre run x", *live.lines(1.1, 40, 24)]
+
+
+def test_a_shorter_frame_leaves_nothing_of_a_longer_one() -> None:
+    live = Live("x", "/w")
+    live.feed("stdout", b"".join(b"a long line %d\n" % n for n in range(9)))
+    first = live.frame(1.0, 40, 24)
+    live.feed("stdout", b"x" * 10_000)
+    second = live.frame(1.1, 40, 24)
+    assert len(live.lines(1.1, 40, 24)) == 5
+    assert screen(first, second) == live.lines(1.1, 40, 24)
+
+
+def test_when_it_is_erased_nothing_is_left() -> None:
+    live = Live("x", "/w")
+    live.feed("stdout", b"one\ntwo\n")
+    text = "before\r\n" + live.frame(1.0, 40, 24) + live.erase(40, 24) + "after"
+    assert screen(text) == ["before", "after"]
+    assert live.erase(40, 24) == ""
+
+
+def test_a_terminal_that_got_narrower_has_broken_its_lines() -> None:
+    live, old = Live("x", "/w", reflows=True), Live("x", "/w", reflows=False)
+    for each in (live, old):
+        each.feed("stdout", b"a\n")
+        each.frame(1.0, 80, 24)
+    assert "\x1b[6A" in live.frame(1.1, 40, 24)  # two rules of 79 columns, in two rows each
+    assert "\x1b[4A" in old.frame(1.1, 40, 24)
+
+
+def test_after_ctrl_z_it_begins_anew() -> None:
+    live = Live("x", "/w")
+    live.frame(1.0, 40, 24)
+    live.forget()
+    assert "A" not in live.frame(1.1, 40, 24).partition("$")[0]
+
+
+def test_no_state_of_the_terminal_outlives_a_frame() -> None:
+    frame = Live("x", "/w", colour=True).frame(1.0, 40, 24)
+    assert frame.startswith("\x1b[?7l")
+    assert frame.endswith("\x1b[?7h")
+    assert "\x1b[?25l" not in frame
+    assert frame.count("\x1b[0m") == frame.count("\x1b[1m") + frame.count("\x1b[2m")
+
+
+def test_a_low_terminal_gets_one_line() -> None:
+    assert len(Live("x", "/w").lines(1.0, 40, 4)) == 1
+
+
+def test_without_utf8_it_is_ascii() -> None:
+    live = Live("é", "/w")
+    live.feed("stdout", "日本\n".encode())
+    assert all(line.isascii() and len(line) < 40 for line in live.lines(1.0, 40, 24, utf8=False))
+
+
+def test_a_flood_is_counted_and_only_its_end_is_kept() -> None:
+    live = Live("yes", "/w")
+    for _ in range(1000):
+        live.feed("stdout", b"y\n" * 32768)
+    assert live.bytes == 65_536_000
+    assert live.counts == (32_768_000, 0)
+    assert live.lines(1.0, 60, 24)[2:-2] == ["y"] * 12
+
+
+@given(st.binary(max_size=300), st.integers(1, 120), st.integers(1, 40))
+@settings(deadline=None)
+def test_nothing_commands_the_terminal_but_the_frame_and_no_line_is_too_long(
+    data: bytes, width: int, height: int
+) -> None:
+    live = Live("echo \x1b[2J\u202e", "/w", description="")
+    live.feed("stdout", b"\x1b]52;c;aGk=\x07\x1b[2J\x1b[5A" + data)
+    lines = live.lines(1.0, width, height)
+    assert len(lines) <= height or height < 5
+    for line in lines:
+        assert columns(line) <= max(width - 1, 1)
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in line)

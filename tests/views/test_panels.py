@@ -1,0 +1,159 @@
+"""What a person sees, as text: the snapshots are for looking at (`python -m tests.views.draw` writes them anew)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.result import Captured, Exited, Refused, Result, Running, TaskRef
+from nacre.tasks.task import Task
+from nacre.views import recorded
+from nacre.views.escape import columns
+from nacre.views.look import Look
+from nacre.views.panels.background import background_box
+from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.paint import render, render_svg
+from nacre.views.panels.run import panel
+from nacre.views.panels.table import task_table
+from nacre.views.scenes import SCENES
+from tests.views.draw import LOOKS, SNAPSHOTS, drawn
+
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x1b[31m\u202e\u200b" + " " * 400 + "; rm x\n\t\r\x9b2J"
+WIDTHS = (60, 80, 120, 200)
+
+
+@pytest.mark.req("T-11", "M-10")
+@pytest.mark.parametrize("name", LOOKS)
+def test_every_view_looks_as_it_did(name: str) -> None:
+    assert drawn(LOOKS[name]) == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.req("T-11")
+def test_the_panel_has_four_zones() -> None:
+    text = render(panel(recorded.TESTS, Look(80), timeout=120.0), Look(80))
+    rule = "─" * 80
+    header, parameters, first, *_, last, status = text.splitlines()
+    assert header == "── $ pytest -q " + "─" * 55 + " exit 1 ──"
+    assert parameters == "cwd: /home/ada/shop  timeout: 120s"
+    assert (first, last) == (rule, rule)
+    assert status == "stdout: 13 lines  stderr: 1 line  624ms"
+
+
+@pytest.mark.req("T-11")
+def test_status_is_green_or_red_and_so_is_stderr() -> None:
+    look = Look(80, colour=True)
+    assert "\x1b[1;32mok\x1b[0m" in render(panel(recorded.BUILD, look), look)
+    failed = render(panel(recorded.TESTS, look), look)
+    assert "\x1b[1;31mexit 1\x1b[0m" in failed
+    assert "\x1b[31mwarning: `tests/data` is not writable, no cache is kept\x1b[0m" in failed
+
+
+@pytest.mark.req("T-11")
+def test_a_truncated_panel_says_so_first_and_where_the_rest_is() -> None:
+    text = render(panel(recorded.TRUNCATED, Look(120)), Look(120))
+    assert "(truncated) stdout: 640+ lines  stderr: 0 lines  112ms\n" in text
+    assert text.endswith("nacre: all 1,070,488 bytes are in /tmp/nacre-0/bash-3f9c2a17.log\n")
+
+
+@pytest.mark.req("T-11")
+def test_lines_that_were_counted_on_the_way_are_exact() -> None:
+    text = render(panel(recorded.TRUNCATED, Look(80), lines=(27_000, 3)), Look(80))
+    assert "stdout: 27,000 lines  stderr: 3 lines" in text
+
+
+@pytest.mark.req("M-10")
+def test_the_background_box_has_what_one_needs_next() -> None:
+    text = render(background_box(recorded.BACKGROUND, Look(80)), Look(80))
+    for part in ("Background Task Started", "bash-3f9c2a17", "npm test", recorded.TASK.output_file, "nacre tasks"):
+        assert part in text
+
+
+@pytest.mark.req("M-10")
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_path_is_never_broken(width: int) -> None:
+    assert recorded.TASK.output_file in render(background_box(recorded.BACKGROUND, Look(width)), Look(width))
+
+
+@pytest.mark.req("M-10")
+def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
+    text = render(refusal(recorded.BLOCKED, Look(80)), Look(80))
+    assert "Command blocked" in text
+    assert "$ sudo bash -c 'rm -rf /'" in text
+    assert "Why:     `rm -rf /` would delete the whole file system" in text
+    assert "Instead: name the one directory that has to go" in text
+
+
+@pytest.mark.req("M-10")
+def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
+    text = render(streamed(recorded.INSTALL, Look(52), description="Install"), Look(52))
+    assert text == (
+        "Running: Install\n"
+        + "─" * 52
+        + "\n"
+        + recorded.INSTALL.stdout
+        + "─" * 52
+        + "\nExit code: 0\nDuration: 32.4s\n"
+    )
+
+
+@pytest.mark.req("T-11")
+@pytest.mark.parametrize("width", [20, *WIDTHS, 500])
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: object, width: int) -> None:
+    look = Look(width, colour=True)
+    text = render(scene.draw(look), look)  # type: ignore[attr-defined]
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines():
+        if set(line) & set("─│╭╰") and "kB" not in line and width >= 60:
+            assert columns(line) <= width
+    codes = {code for found in re.findall(r"\x1b\[([0-9;]*)m", text) for code in found.split(";")}
+    assert codes <= {"0", "1", "2", "3", "31", "32", "35", ""}
+
+
+@pytest.mark.req("T-11")
+def test_without_utf8_everything_is_ascii() -> None:
+    assert (SNAPSHOTS / "80-ascii.txt").read_text(encoding="utf-8").isascii()
+
+
+def _hostile(text: str) -> list[str]:
+    data = text.encode("utf-8", "surrogatepass")
+    part = Captured(head=data, seen=len(data))
+    fields = {"command": text, "cwd": f"/w{text}", "out": part, "both": part}
+    task = TaskRef(text, 1, 1, text)
+    ended = Result(outcome=Exited(0), remarks=(text,), task=task, **fields)  # type: ignore[arg-type]
+    refused = Result(outcome=Refused(text, text, text), **fields)  # type: ignore[arg-type]
+    begun = Result(outcome=Running(text), task=task, **fields)  # type: ignore[arg-type]
+    row = Task(
+        id=text, directory=text, state="running", outcome=Running(text), command=text, description=text, cwd=text
+    )
+    look = Look(80)
+    return [
+        render(drawing, look)
+        for drawing in (
+            panel(ended, look, description=text),
+            streamed(ended, look, description=text),
+            refusal(refused, look),
+            background_box(begun, look, description=text),
+            task_table([row], look),
+        )
+    ]
+
+
+@pytest.mark.req("T-11")
+@given(st.text(max_size=60))
+@settings(deadline=None)
+def test_no_text_from_anywhere_commands_the_terminal_or_hides(text: str) -> None:
+    for view in _hostile(HOSTILE + text):
+        assert not any((ord(letter) < 32 and letter != "\n") or 127 <= ord(letter) < 160 for letter in view)
+        assert not set(view) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f")
+
+
+def test_pictures_need_nothing_from_anywhere() -> None:
+    for light in (False, True):
+        for scene in SCENES[:3]:
+            picture = render_svg(scene.draw(Look(80)), Look(80), title="nacre", light=light)
+            assert set(re.findall(r"https?://[^\"' )]+", picture)) == {"http://www.w3.org/2000/svg"}
+            assert "@font-face" not in picture
+            assert "monospace" in picture
