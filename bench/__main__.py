@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from bench import checker, foundation, sandbox, tasks
+from bench import checker, foundation, output, sandbox, tasks
 from bench.measure import HERE, machine, run, table
 
-SUBJECTS = {"foundation": foundation, "checker": checker, "sandbox": sandbox, "tasks": tasks}
+SUBJECTS = {"foundation": foundation, "checker": checker, "sandbox": sandbox, "tasks": tasks, "output": output}
 
 
 async def main() -> None:
