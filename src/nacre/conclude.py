@@ -83,6 +83,8 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
                 else "(stdin is at its end)."
             )
         )
+    if isinstance(last, Stopped) and last.out_of_memory:
+        remarks.append("It was killed because the machine, or its share of it, ran out of memory.")
     if last.ended:
         remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
     if last.running:

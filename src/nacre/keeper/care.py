@@ -14,6 +14,7 @@ from nacre.keeper.account import account
 from nacre.keeper.drain import drain_rest
 from nacre.keeper.loop import Loop
 from nacre.keeper.precedence import precede
+from nacre.keeper.record import oom_kills
 from nacre.keeper.run import GIVE_UP, KILL, Run, send_signal
 from nacre.keeper.scratch import remove_scratch
 from nacre.keeper.spare import Spare
@@ -45,6 +46,8 @@ class Care:
         self.spare = Spare()
         self.likely: Start | None = None
         """What the next command will probably be like, once a run has ended."""
+        self.oom_kills = -1
+        """How many processes the kernel had ended for want of memory before the last run; -1: to be asked again."""
         self.children = processes.own_children()
         self.loop = Loop(self.runs)
 
@@ -188,7 +191,8 @@ class Care:
         if over and run.record is not None:
             self.write_down(run, members)
         if not run.ended:
-            run.report(members)
+            run.report(members, out_of_memory=run.was_killed and oom_kills() > self.oom_kills)
+            self.oom_kills = -1
             if run.start.reusable and not self.closing:
                 self.likely = run.start
         if over:

@@ -53,6 +53,8 @@ class Stopped(NamedTuple):
     running: tuple[Process, ...]
     ended: tuple[Process, ...]
     """What the shell had left running and was ended, as asked."""
+    out_of_memory: bool = False
+    """It was killed, and the kernel has killed for want of memory meanwhile."""
 
 
 class Vanished(NamedTuple):
@@ -80,9 +82,16 @@ Happening: TypeAlias = Began | Printed | Answer | LastWord
 
 def stopped(fields: Sequence[bytes]) -> Stopped:
     """The fields of an ENDED message."""
-    status, reason, duration, asleep, *rows = fields
+    status, reason, duration, flags, *rows = fields
+    asleep, out_of_memory = (flag == 49 for flag in flags)
     return Stopped(
-        int(status), reason, float(duration), asleep == b"1", _processes(rows, b"running"), _processes(rows, b"ended")
+        int(status),
+        reason,
+        float(duration),
+        asleep,
+        _processes(rows, b"running"),
+        _processes(rows, b"ended"),
+        out_of_memory,
     )
 
 

@@ -278,13 +278,18 @@ class Run:
 
     # what the host hears
 
-    def report(self, members: dict[int, Seen]) -> None:
+    @property
+    def was_killed(self) -> bool:
+        """Its shell, or what that waited for last, by a KILL that is none of ours."""
+        return self.reason == EXIT and self.status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
+
+    def report(self, members: dict[int, Seen], *, out_of_memory: bool) -> None:
         """Say how it ended. The host may be gone: then nobody needs to know."""
         self.ended = True
         status = -1 if self.status is None else self.status
         took = (self.stopped if self.status is not None else time.monotonic()) - self.began
         try:
-            message = b"%b\0%d\0%b\0%r\0%d" % (ENDED, status, self.reason, took, self.asleep)
+            message = b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, self.reason, took, self.asleep, out_of_memory)
             self.control.send(message + self.leftovers + _rows(b"running", members))
         except OSError:
             pass

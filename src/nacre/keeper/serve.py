@@ -23,7 +23,7 @@ from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
-from nacre.keeper.record import Record
+from nacre.keeper.record import Record, oom_kills
 from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
 from nacre.keeper.scratch import finish_removing, remove_tree
 from nacre.keeper.spawn import Shell, spawn
@@ -83,6 +83,8 @@ class Keeper(Care):
         if self.host is not None:
             self.loop.watch(self.host, self.lose_host)
         while self.runs or not self.closing:
+            if self.oom_kills < 0:
+                self.oom_kills = oom_kills()
             self.loop.turn(min((due for due in (self.spare.due(), self.heir.due()) if due is not None), default=None))
             if self.likely is not None:
                 self.get_ready(self.likely)
