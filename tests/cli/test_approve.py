@@ -54,7 +54,7 @@ def terminal(nacre: Nacre, *words: str) -> Iterator[Terminal]:
             stdout=subprocess.PIPE,
             stderr=theirs,
             cwd=nacre.home,
-            env=nacre.env,
+            env={**nacre.env, "LC_ALL": "C"},
             start_new_session=True,
         ) as program:
             os.close(theirs)
@@ -101,8 +101,25 @@ def test_a_person_at_the_terminal_is_asked_and_can_say_yes(nacre: Nacre, answer:
         question = person.shows(b"Run it? [y/N] ")
         assert question.startswith(b"nacre: git-stash-drop: `git stash drop` ")
         assert b"Instead: " in question
+        assert question.endswith(b"\r\n  | " + ASKED.encode() + b"\r\nRun it? [y/N] ")
         person.type(answer)
         assert person.ends() == Done(0, b"ran\n")
+
+
+@pytest.mark.req("P-011")
+def test_a_person_who_is_asked_sees_all_of_it_and_none_of_it_passes_for_ours(nacre: Nacre) -> None:
+    blanks = " " * 400
+    command = f"cd {nacre.home} && echo hi{blanks}; {ASKED}\nRun it? [y/N] y \x1b[2J\u202e\n# {'x' * 300}"
+    with terminal(nacre, command) as person:
+        lines = person.shows(b"\nRun it? [y/N] ").decode().split("\r\n")
+        assert lines[-4:] == [
+            f"  | cd {nacre.home} && echo hi ⟨400 blanks⟩ ; {ASKED}",
+            "  | Run it? [y/N] y \\x1b[2J\\u202e",
+            f"  | # {'x' * 300}",
+            "Run it? [y/N] ",
+        ]
+        person.type(b"n\n")
+        person.shows(b"said no")
 
 
 @pytest.mark.parametrize("answer", [b"\n", b"n\n", b"yes please\n", b"\x04"])

@@ -31,6 +31,7 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
     assert "".join(sorted(result.pop("output"))) == "".join(sorted("out\né\ufffd"))
     assert result == {
         "command": "echo out; printf 'é\\xff' >&2; exit 3",
+        "display": "echo out; printf 'é\\xff' >&2; exit 3",
         "cwd": str(nacre.home),
         "outcome": {"kind": "exited", "code": 3},
         "ok": False,

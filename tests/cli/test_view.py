@@ -14,6 +14,7 @@ import sys
 import termios
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,21 @@ def test_dumb_terminals_get_the_panel_only(nacre: Nacre) -> None:
     assert "\x1b" not in said
     assert "Ctrl-C" not in said
     assert "\nhi\n" in said
+
+
+@pytest.mark.skipif(find_spec("nacre.views.model") is None, reason="nobody has written it yet")
+def test_model_is_a_view(nacre: Nacre) -> None:
+    done = nacre("run", "--view", "model", "echo hi; exit 3")
+    assert done.code == 3
+    assert b"hi" in done.out
+    assert b"3" in done.out
+
+
+@pytest.mark.req("P-011")
+def test_json_has_the_command_as_a_person_would_see_it(nacre: Nacre) -> None:
+    command = f"cd {nacre.home} && echo hi || echo no"
+    result = json.loads(nacre("run", "--json", command).out)
+    assert (result["command"], result["display"]) == (command, "echo hi || echo no")
 
 
 @pytest.mark.parametrize("words", [("--view", "json"), ("--view=json",), ("--json",)])

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
@@ -107,14 +107,13 @@ def _ends_with_us(task: TaskRef) -> bool:
     return False
 
 
-def _for_model(result: Result) -> str:
+def _model_text() -> Callable[[Result], str]:
+    """Whoever asks for what is not there hears it before anything runs."""
     import importlib.util
 
     if importlib.util.find_spec("nacre.views.model") is None:
         raise UsageError("This nacre has no view for a model yet.", "Use --json.", field="view")
-    model = importlib.import_module("nacre.views.model")
-    text = str(model.model_text(result))
-    return text if text.endswith("\n") else text + "\n"
+    return cast("Callable[[Result], str]", importlib.import_module("nacre.views.model").model_text)
 
 
 class Drive:
@@ -127,6 +126,8 @@ class Drive:
         self._view = view
         self.quiet = view in ("json", "model")
         self._output: Output | Stage | None = None
+        if view == "model":
+            self._model_text = _model_text()
         self._signal: int | None = None
         """The one that ended it."""
 
@@ -157,7 +158,7 @@ class Drive:
 
         return Stage(
             self._options.command,
-            os.path.abspath(self._options.cwd or "."),
+            "" if self._options.session else os.path.abspath(self._options.cwd or "."),
             timeout=self._timeout(),
             description=self._options.description,
             on_failure=self._cancel.cancel,
@@ -176,10 +177,12 @@ class Drive:
         options = self._options
         match self._view:
             case "json":
-                put_json(result.to_dict())
+                from nacre.views.simplify import display
+
+                put_json({**result.to_dict(), "display": display(result.command, result.cwd)})
                 return
             case "model":
-                put(_for_model(result))
+                put(self._model_text(result).removesuffix("\n") + "\n")
                 return
             case "panel":
                 from nacre.cli.finale import finale

@@ -27,8 +27,8 @@ _SLASHES = later(r"/(?:\.?/)+|/\.?\Z")
 
 
 def display(command: str, cwd: str, *, full: bool = False, most: int = MOST) -> str:
-    """`cwd`: where it runs. `full`: all of it, line by line, escaped; else one line of up to `most` columns (from 40
-    up), with what is said about the rest."""
+    """`cwd`: where it runs; empty if nobody knows. `full`: all of it, line by line, escaped; else one line of up to
+    `most` columns (from 40 up), with what is said about the rest."""
     if full:
         return "\n".join(plainly(line) for line in command.strip("\n").split("\n"))
     if len(command) > _READ:
@@ -67,7 +67,9 @@ def _goes(item: Item, cwd: str) -> bool:
         return False
     match node.argv:
         case ("cd", path) | ("cd", "--", path):
-            return path == "." or (path[:1] == "/" and ".." not in path.split("/") and _tidy(path) == _tidy(cwd))
+            return path == "." or (
+                path[:1] == "/" and cwd != "" and ".." not in path.split("/") and _tidy(path) == _tidy(cwd)
+            )
     return False
 
 
@@ -80,7 +82,7 @@ def _tidy(path: str) -> str:
 
 def _shortened(text: str, begin: int, items: list[Item], script: Script, most: int) -> str:
     """Whole commands, as many as fit on a line."""
-    whole, most = most, max(most - _RESERVED, most // 2)
+    whole, most = most, max(most - _RESERVED, most // 3)
     line, cut = "", begin
     for number, item in enumerate(items):
         node = item.node
@@ -118,7 +120,7 @@ def _joint(between: str) -> str | None:
 def _gist(text: str, hidden: list[Command], most: int, doubt: str) -> str:
     """The beginning of a text that cannot be taken apart."""
     first = text.partition("\n")[0]
-    room = max(most - _RESERVED, most // 2)
+    room = max(most - _RESERVED, most // 3)
     if columns(shown := plainly(first)) > room:
         shown, rest = _cut(first, room), text[_kept(first, room) :].strip()
     else:

@@ -20,6 +20,8 @@ from nacre.views.standing import survivors, word_on
 _ALL = ("ID", "STATE", "TIME", "QUIET", "BYTES", "PID")
 _GIVEN_UP = ("PID", "BYTES", "QUIET", "TIME")
 _ENOUGH = 24
+_WIDE = 500
+"""Columns: here a command is cut where the line ends, as the others are."""
 
 
 def task_table(tasks: Sequence[Task], look: Look) -> Drawing:
@@ -63,7 +65,7 @@ def _row(task: Task) -> dict[str, str]:
 
 
 def _command(task: Task, room: int) -> str:
-    text = escaped(task.description) or display(task.command, task.cwd, most=room)
+    text = escaped(task.description) or display(task.command, task.cwd, most=_WIDE)
     if task.running:
         text = f"[still there: {escaped(survivors(task))}] {text}"
     elif note := (task.summary.partition("lost: ")[2] if task.state == "lost" else task.problem):
