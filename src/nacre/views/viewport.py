@@ -6,7 +6,7 @@ something else (left out, binary, cut) is a note, never a line of the command's 
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from nacre.frozen import frozen
 from nacre.output import binary
@@ -21,13 +21,22 @@ MOST = 100
 """Lines."""
 _FIRST = 0.3
 """Of those, at the beginning."""
-_BYTES = 256 * 1024
+_BYTES = 64 * 1024
 """At either end of the capture that are worth decoding for so few lines."""
 _CLEARS = later(r"\x1b(?:\[[23]J|c|\[\?(?:1049|1047|47)[hl])")
 """Clear the whole screen, or leave it for another. On a terminal it hides what was printed before; here it may not."""
 _STRING = later(r"\x1b[\]P_^X](\d{0,4})")
 
 From: TypeAlias = Literal["out", "err", "note"]
+
+
+class Counts(NamedTuple):
+    """Lines."""
+
+    out: int
+    err: int
+    exact: bool = True
+    """False: there were more."""
 
 
 @frozen
