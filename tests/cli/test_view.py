@@ -197,6 +197,21 @@ def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline
     assert b"\x1b[?25l" not in said
 
 
+@pytest.mark.req("M-10")
+def test_ctrl_z_takes_it_off_the_screen_and_it_comes_back(nacre: Nacre, gate: Gate) -> None:
+    with person(nacre, "run", f"echo here; {gate.wait}") as (program, terminal):
+        said = shown(terminal, until=b"Ctrl-C ends it")
+        program.send_signal(signal.SIGTSTP)  # no shell is there that could go on with it: the kernel does not stop it
+        said += shown(terminal, until=b"\r\x1b[4A\x1b[J")  # where it began, and nothing below
+        said += shown(terminal, until=b"Ctrl-C ends it")
+        gate.open()
+        said += shown(terminal)
+        assert program.wait(PATIENCE) == 0
+    rows = seen(said.decode()).text.split("\n")
+    assert rows[0].endswith(" ok ──")
+    assert not any("Ctrl-C" in row for row in rows)
+
+
 def test_a_terminal_that_goes_away_ends_the_command(nacre: Nacre, life: Lifeline) -> None:
     with person(nacre, "run", f"{life.hold} yes") as (program, terminal):
         shown(terminal, until=b"Ctrl-C ends it")

@@ -19,6 +19,7 @@ from nacre.views.panels.paint import render, render_svg
 from nacre.views.panels.run import panel
 from nacre.views.panels.table import task_table
 from nacre.views.scenes import SCENES
+from nacre.views.viewport import Counts
 from tests.views.draw import LOOKS, SNAPSHOTS, drawn
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x1b[31m\u202e\u200b" + " " * 400 + "; rm x\n\t\r\x9b2J"
@@ -60,7 +61,7 @@ def test_a_truncated_panel_says_so_first_and_where_the_rest_is() -> None:
 
 @pytest.mark.req("T-11")
 def test_lines_that_were_counted_on_the_way_are_exact() -> None:
-    text = render(panel(recorded.TRUNCATED, Look(80), lines=(27_000, 3)), Look(80))
+    text = render(panel(recorded.TRUNCATED, Look(80), lines=Counts(27_000, 3)), Look(80))
     assert "stdout: 27,000 lines  stderr: 3 lines" in text
 
 

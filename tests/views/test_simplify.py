@@ -131,7 +131,7 @@ def test_a_gist_names_or_counts_every_command_that_it_does_not_show(parts: list[
         assert all(part in shown or part == "cd /w" for part in parts)
         return
     said = shown.partition("also runs ")[2]
-    for part in set(parts):
+    for part in set(parts) - {"cd /w"}:  # where it is already
         name = part.split()[0]
         assert part in shown or name in said or "more" in said or "command" in said
 

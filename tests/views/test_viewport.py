@@ -80,8 +80,15 @@ def test_binary_output_is_named() -> None:
 
 
 def test_a_huge_line_is_cut_and_counted() -> None:
+    view = viewport(result(b"x" * 100_000), longest=50)
+    assert view.lines == (Line("x" * 50 + "… +99,950 characters"),)
+    assert view.cut
+
+
+def test_a_line_that_is_longer_than_what_is_looked_at_has_two_ends() -> None:
     view = viewport(result(b"x" * 300_000), longest=50)
-    assert view.lines == (Line("x" * 50 + "… +299,950 characters"),)
+    end = Line("x" * 50 + "… +65,486 characters")
+    assert view.lines == (end, Line("… 168,928 bytes not shown …", "note"), end)
     assert view.cut
 
 

@@ -8,11 +8,12 @@ from nacre.result import Refused, Result, Running
 from nacre.views.panels.notices import refusal
 from nacre.views.panels.paint import render
 from nacre.views.panels.run import panel
+from nacre.views.viewport import Counts
 
 _HINT = "not all of it is shown here; --plain shows every byte, --output-dir DIR keeps it"
 
 
-def finale(result: Result, options: Options, *, timeout: float | None, lines: tuple[int, int] | None) -> str:
+def finale(result: Result, options: Options, *, timeout: float | None, lines: Counts | None) -> str:
     shown = look()
     match result.outcome:
         case Refused():

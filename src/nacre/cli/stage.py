@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from nacre.cli.output import Writer
 from nacre.cli.speak import write_all
@@ -45,6 +46,8 @@ class Stage:
         self._timer: asyncio.TimerHandle | None = None
         self._began = self._due = 0.0
         self._drawn = False
+        self._before: dict[int, Any] = {}
+        """How signals were handled before us."""
 
     def begin(self) -> None:
         """The command runs."""
@@ -53,7 +56,7 @@ class Stage:
             self._began = time.monotonic()
             self._due = self._began + _FIRST
             self._timer = asyncio.get_running_loop().call_later(_FIRST, self._tick)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self.live.forget)
+            self._mind_being_stopped()
 
     async def write(self, chunk: Chunk) -> None:
         self.live.feed(chunk.stream, chunk.data)
@@ -75,7 +78,8 @@ class Stage:
             return
         self._timer.cancel()
         self._timer = None
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGCONT)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=_PATIENCE)
         if self._drawn and (self._writing is None or self._writing.done()):
@@ -84,6 +88,27 @@ class Stage:
             if self._writing is not None:
                 await asyncio.wait({self._writing}, timeout=_PATIENCE)
         self._drawn = False
+
+    def _mind_being_stopped(self) -> None:
+        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards. Not
+        by way of the event loop, which would draw once more before it tells us."""
+
+        def rest(number: int, _: object) -> None:
+            columns, lines = size()
+            if self._drawn and (erasure := self.live.erase(columns, lines)) and _is_ready(1):
+                with contextlib.suppress(OSError):
+                    write_all(1, erasure.encode())
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            signal.signal(number, rest)
+            self.live.forget()
+
+        def forget(number: int, _: object) -> None:  # noqa: ARG001
+            self.live.forget()
+
+        for number, handler in ((signal.SIGTSTP, rest), (signal.SIGCONT, forget)):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                self._before[number] = signal.signal(number, handler)
 
     def _tick(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._tick)

@@ -11,12 +11,14 @@ from nacre.result import StreamName
 from nacre.views.amounts import short_size, short_span
 from nacre.views.escape import columns, cut, escaped
 from nacre.views.simplify import display
-from nacre.views.viewport import last_lines
+from nacre.views.viewport import Counts, last_lines
 
 MOST = 12
 """Lines of output."""
 _KEPT = 8 * 1024
 """Bytes of which the last lines are made."""
+_COUNTED = 32 * 1024 * 1024
+"""Bytes in which lines are counted. To count those of a flood would take longer than all the rest of it."""
 _SPINNER, _ASCII_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 _TURN = 0.1
 """Seconds."""
@@ -39,7 +41,7 @@ class Live:
     ) -> None:
         """`reflows`: the terminal breaks long lines anew when it gets narrower."""
         self.printed = {"stdout": 0, "stderr": 0}
-        """Lines, complete ones."""
+        """Lines, complete ones, as far as they are counted."""
         self.bytes = 0
         self._tail = b""
         self._open = {"stdout": False, "stderr": False}
@@ -53,13 +55,15 @@ class Live:
         """Columns of each line that is on the screen."""
 
     @property
-    def counts(self) -> tuple[int, int]:
+    def counts(self) -> Counts:
         """Lines of stdout and of stderr, one without its end among them."""
-        return self.printed["stdout"] + self._open["stdout"], self.printed["stderr"] + self._open["stderr"]
+        out, err = (self.printed[name] + self._open[name] for name in ("stdout", "stderr"))
+        return Counts(out, err, self.bytes <= _COUNTED)
 
     def feed(self, stream: StreamName, data: bytes) -> None:
         self.bytes += len(data)
-        self.printed[stream] += len(data) - len(data.translate(None, b"\n"))  # in half the time that `count` takes
+        if self.bytes <= _COUNTED:
+            self.printed[stream] += len(data) - len(data.translate(None, b"\n"))  # half the time that `count` takes
         self._open[stream] = not data.endswith(b"\n")
         self._tail = data[-_KEPT:] if len(data) >= _KEPT else (self._tail + data)[-_KEPT:]
 
@@ -117,8 +121,12 @@ class Live:
         parts = [f"{spinner[int(elapsed / _TURN) % len(spinner)]} {short_span(elapsed)}"]
         if self._timeout is not None and self._timeout != float("inf"):
             parts[0] += f" of {short_span(self._timeout) if self._timeout < 9.95 else f'{self._timeout:g}s'}"
-        count = sum(self.counts)
-        parts += [f"{count:,} line{'' if count == 1 else 's'}", f"{short_size(self.bytes)} bytes", "Ctrl-C ends it"]
+        out, err, exact = self.counts
+        parts += [
+            f"{out + err:,}{'' if exact else '+'} line{'' if out + err == 1 else 's'}",
+            f"{short_size(self.bytes)} bytes",
+            "Ctrl-C ends it",
+        ]
         while len(parts) > 1 and columns("  ".join(parts)) > room:
             parts.pop()
         return cut("  ".join(parts), room)

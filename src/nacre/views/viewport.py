@@ -6,7 +6,7 @@ something else (left out, binary, cut) is a note, never a line of the command's 
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from nacre.frozen import frozen
 from nacre.output import binary
@@ -21,13 +21,22 @@ MOST = 100
 """Lines."""
 _FIRST = 0.3
 """Of those, at the beginning."""
-_BYTES = 256 * 1024
+_BYTES = 64 * 1024
 """At either end of the capture that are worth decoding for so few lines."""
 _CLEARS = later(r"\x1b(?:\[[23]J|c|\[\?(?:1049|1047|47)[hl])")
 """Clear the whole screen, or leave it for another. On a terminal it hides what was printed before; here it may not."""
 _STRING = later(r"\x1b[\]P_^X](\d{0,4})")
 
 From: TypeAlias = Literal["out", "err", "note"]
+
+
+class Counts(NamedTuple):
+    """Lines."""
+
+    out: int
+    err: int
+    exact: bool = True
+    """False: there were more."""
 
 
 @frozen
@@ -139,8 +148,9 @@ def _chosen(first: list[Line], last: list[Line], gap: int, most: int) -> tuple[l
     top = max(1, int(most * _FIRST))
     above, below = first[:top], kept[max(len(first[:top]), len(kept) - (most - top)) :]
     hidden = len(kept) - len(above) - len(below)
-    what = f"{hidden:,} lines" if not gap else f"{hidden:,} lines and {gap:,} bytes"
-    note = [Line(f"… {what} not shown …", "note")] if hidden or gap else []
+    what = [f"{hidden:,} line{'' if hidden == 1 else 's'}"] if hidden else []
+    what += [f"{gap:,} bytes"] if gap else []
+    note = [Line(f"… {' and '.join(what)} not shown …", "note")] if what else []
     return [*above, *note, *below], hidden
 
 

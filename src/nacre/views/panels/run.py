@@ -34,9 +34,7 @@ from nacre.views.escape import columns, cut, escaped
 from nacre.views.look import Look
 from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
 from nacre.views.simplify import display
-from nacre.views.viewport import MOST, Line, View, count_lines, viewport
-
-Counts = tuple[int, int]
+from nacre.views.viewport import MOST, Counts, Line, View, count_lines, viewport
 
 
 def panel(
@@ -140,7 +138,7 @@ def footer(result: Result, view: View, lines: Counts | None) -> Text:
     if view.cut or result.dropped:
         parts.append(("(truncated) ", "bold magenta"))
     for name, part, counted in (("stdout", result.out, 0), ("stderr", result.err, 1)):
-        count, exact = count_lines(part) if lines is None else (lines[counted], True)
+        count, exact = count_lines(part) if lines is None else (lines[counted], lines.exact)
         parts.append((f"{name}: {count:,}{'' if exact else '+'} line{'' if count == 1 else 's'}  ", "faint"))
     if view.erased:
         parts.append((f"erased by it: {view.erased:,} line{'' if view.erased == 1 else 's'}  ", "faint"))
