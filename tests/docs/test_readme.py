@@ -58,3 +58,15 @@ def _alike(text: str) -> list[str]:
     text = re.sub(r"bash-[0-9a-f]{8}", "ID", text)
     text = re.sub(r"in /\S+/nacre", "in nacre", text)
     return [" ".join(re.sub(r"\b\d+(\.\d+)?s?\b", "N", line).split()) for line in text.splitlines()]
+
+
+def test_a_model_reads_what_it_shows(tmp_path: Path) -> None:
+    (shown,) = (block for block in blocks("console") if "--view model" in block)
+    calls = re.findall(r"^\$ nacre (run --view model) '(.*)'\n((?:(?!\$ ).*\n)+)", shown, re.MULTILINE)
+    assert len(calls) == 3
+    (tmp_path / "src").mkdir()
+    (tmp_path / "README.md").touch()
+    for words, command, answer in calls:
+        call = [sys.executable, "-m", "nacre", *words.split(), command]
+        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+        assert done.stdout == answer
