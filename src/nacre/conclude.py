@@ -84,7 +84,7 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
             )
         )
     if isinstance(last, Stopped) and last.out_of_memory:
-        remarks.append("It was killed because the machine, or its share of it, ran out of memory.")
+        remarks.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
     if last.ended:
         remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
     if last.running:

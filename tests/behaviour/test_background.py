@@ -12,7 +12,6 @@ import pytest
 from nacre import Bash, InvalidRequest, Limits, Request, Result, ToolContext
 from nacre.result import Exited, Killed, OverLimit, Refused, Running, Signalled, TimedOut
 from nacre.tasks import Match, Port, Tasks
-from tests.support.cgroups import memory_group
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import until
 
@@ -308,22 +307,6 @@ async def test_a_command_of_any_length_is_a_task_like_any_other(bash: Bash, task
     assert (found.command[:4], len(found.command) < 20_000) == ("# xx", True)
     assert Path(found.directory, "command.txt").read_text() == command
     assert isinstance((await tasks.kill(task)).outcome, Killed)
-
-
-@LINUX
-@pytest.mark.parametrize(("how", "outcome"), [("exec python3", Signalled(signal.SIGKILL)), ("python3", Exited(137))])
-async def test_running_out_of_memory_is_told_from_other_deaths(
-    bash: Bash, tasks: Tasks, how: str, outcome: object
-) -> None:
-    hog = "x = bytearray(200 << 20); print(len(x))"
-    with memory_group(40 << 20) as members:
-        task = await start(bash, f"echo $$ > {members}; sleep 0.2; {how} -c '{hog}'")
-        await tasks.wait(task, timeout=30)
-    ended = tasks.get(task)
-    assert (ended.outcome, ended.out_of_memory) == (outcome, True)
-    other = await start(bash, "sleep 0.1; kill -9 $$")
-    await tasks.wait(other, timeout=30)
-    assert not tasks.get(other).out_of_memory
 
 
 async def test_the_store_is_private_whatever_the_umask(bash: Bash, tmp_path: Path) -> None:

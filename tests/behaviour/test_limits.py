@@ -15,7 +15,6 @@ from nacre.result import Exited, OverLimit
 from nacre.sandbox.kernel import probe
 from nacre.types import MIB, Access
 from tests.support.census import is_alive
-from tests.support.cgroups import memory_group
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import until
 
@@ -271,14 +270,3 @@ async def test_the_keeper_survives_what_it_ends(tmp_path: Path) -> None:
     await until(lambda: is_alive(keeper), "the keeper")
     assert int((await bash.run("echo $PPID")).stdout) == keeper
     assert os.sched_getscheduler(keeper) & ~0x40000000 == os.SCHED_OTHER, "it takes precedence no longer"
-
-
-@pytest.mark.linux
-@pytest.mark.parametrize("how", ["exec python3", "python3"])
-async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash: Bash, how: str) -> None:
-    hog = "x = bytearray(200 << 20); print(len(x))"
-    with memory_group(40 << 20) as members:
-        result = await bash.run(f"echo $$ > {members}; {how} -c '{hog}'")
-    assert (result.exit_code == 137, "out of memory" in "".join(result.remarks)) == (how == "python3", True)
-    other = await bash.run("kill -9 $$")
-    assert other.remarks == ()

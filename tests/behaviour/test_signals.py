@@ -17,7 +17,7 @@ from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN
 from tests.support.hosts import kill, run_host
-from tests.support.lifeline import Lifeline
+from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import until, until_steady, wait_until
@@ -216,10 +216,17 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
 
 
 async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
-    life: Lifeline, monkeypatch: pytest.MonkeyPatch
+    life: Lifeline, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "_KEEPER_LATE", 0.5)
     keeper = await keeper_of(UNCHECKED)
-    result = await UNCHECKED.run(Request(f"{life.hold} echo before; kill -STOP $PPID; sleep 999", timeout=0.2))
+    command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
+    result = None
+    async for event in UNCHECKED.stream(Request(command, timeout=0.2)):
+        if isinstance(event, Started):  # before that, the keeper could be stopped while it says so
+            gate.open()
+        elif isinstance(event, Ended):
+            result = event.result
+    assert result is not None
     assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
     await until(lambda: not is_alive(keeper), "the end of the stopped keeper")

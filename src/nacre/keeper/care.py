@@ -46,8 +46,6 @@ class Care:
         self.spare = Spare()
         self.likely: Start | None = None
         """What the next command will probably be like, once a run has ended."""
-        self.oom_kills = -1
-        """How many processes the kernel had ended for want of memory before the last run; -1: to be asked again."""
         self.children = processes.own_children()
         self.loop = Loop(self.runs)
 
@@ -191,8 +189,7 @@ class Care:
         if over and run.record is not None:
             self.write_down(run, members)
         if not run.ended:
-            run.report(members, out_of_memory=run.was_killed and oom_kills() > self.oom_kills)
-            self.oom_kills = -1
+            run.report(members, out_of_memory=run.was_killed and oom_kills() > run.oom_kills)
             if run.start.reusable and not self.closing:
                 self.likely = run.start
         if over:
@@ -205,7 +202,8 @@ class Care:
         drain_rest(run, record)
         outcome, words = account(run)
         took = time.monotonic() - run.began
-        record.finish(outcome, words, took=took, cpu=run.spent, left=members)
+        oom = run.was_killed and oom_kills() > run.oom_kills
+        record.finish(outcome, words, took=took, cpu=run.spent, left=members, out_of_memory=oom)
 
     def drop(self, run: Run) -> None:
         self.runs.pop(run.tag, None)

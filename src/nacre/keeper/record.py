@@ -26,7 +26,7 @@ _FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Record:
-    __slots__ = ("_known_by", "_oom_kills", "control", "detached", "folder", "log", "task")
+    __slots__ = ("_known_by", "control", "detached", "folder", "log", "task")
 
     def __init__(
         self, folder: int, task: bytes, cap: int, loop: Loop, orders: Orders, *, seen: int = 0, detached: bool = True
@@ -36,7 +36,6 @@ class Record:
         self.task = task
         self.detached = detached
         """It does not end with its host."""
-        self._oom_kills = 0
         self._known_by = 0, 0
         try:
             self.log = Log(folder, cap, seen)
@@ -68,22 +67,24 @@ class Record:
             os.close(fd)
         os.rename(draft, PROCESS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
-    def note_memory(self) -> None:
-        """How things stand before it: it takes a while to ask, so not before it runs."""
-        self._oom_kills = oom_kills()
-
     def abandon(self) -> None:
         """It has come to nothing; its folder is somebody else's to remove."""
         self.control.close()
         self.log.close()
         os.close(self.folder)
 
-    def finish(self, outcome: dict[str, str], words: str, *, took: float, cpu: float, left: dict[int, Seen]) -> None:
+    def finish(
+        self,
+        outcome: dict[str, str],
+        words: str,
+        *,
+        took: float,
+        cpu: float,
+        left: dict[int, Seen],
+        out_of_memory: bool,
+    ) -> None:
         """`outcome`: its kind and its fields as JSON; `words`: the same for people."""
-        by_kill = "137" if outcome["kind"] == quoted("exited") else "9"
-        killed = by_kill in (outcome.get("code"), outcome.get("signal"))
-        oom = killed and outcome["kind"] != quoted("killed") and oom_kills() > self._oom_kills
-        words = f"{words}, out of memory" if oom else words
+        words = f"{words}, out of memory" if out_of_memory else words
         pieces = self.log.finish(f"[nacre: {words} after {took:.1f} s]")
         log = {
             "bytes": f"{self.log.seen}",
@@ -103,7 +104,7 @@ class Record:
             "ended": f"{time.time():.3f}",
             "duration": f"{took:.6f}",
             "cpu": f"{cpu:.2f}",
-            "out_of_memory": "true" if oom else "false",
+            "out_of_memory": "true" if out_of_memory else "false",
             "running": "[]",
             "log": _inline(log),
         }

@@ -60,6 +60,7 @@ class Run:
         "killing_since",
         "left_status",
         "leftovers",
+        "oom_kills",
         "patience",
         "pid",
         "pipes",
@@ -101,6 +102,8 @@ class Run:
         """Of a task: the host has been told that it goes on."""
         self.input: int | None = None
         """Our end of a task's standard input, while that is open."""
+        self.oom_kills = 0
+        """How many processes the kernel had ended for want of memory when it began, anywhere on the machine."""
         self.asleep = False
         self.suspect = False
         """It seemed to have too much memory, a moment ago."""
@@ -281,7 +284,8 @@ class Run:
     @property
     def was_killed(self) -> bool:
         """Its shell, or what that waited for last, by a KILL that is none of ours."""
-        return self.reason == EXIT and self.status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
+        status = self.status if self.principal is None else self.left_status
+        return self.reason == EXIT and status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
 
     def report(self, members: dict[int, Seen], *, out_of_memory: bool) -> None:
         """Say how it ended. The host may be gone: then nobody needs to know."""

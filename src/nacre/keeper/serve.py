@@ -83,8 +83,6 @@ class Keeper(Care):
         if self.host is not None:
             self.loop.watch(self.host, self.lose_host)
         while self.runs or not self.closing:
-            if self.oom_kills < 0:
-                self.oom_kills = oom_kills()
             self.loop.turn(min((due for due in (self.spare.due(), self.heir.due()) if due is not None), default=None))
             if self.likely is not None:
                 self.get_ready(self.likely)
@@ -184,8 +182,8 @@ class Keeper(Care):
             precede(True)
             self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
         self.answer(control, b"%b\0%d\0%d" % (STARTED, run.pid, os.getpid()), () if record is not None else run.fds)
+        run.oom_kills = oom_kills()  # it takes a while to ask, so not before it runs
         if record is not None:
-            record.note_memory()
             drain(self.loop, run, alone=self.alone)
             self.settle(run)
 
@@ -340,7 +338,6 @@ class Keeper(Care):
                 record.abandon()
             self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
             return
-        record.note_memory()
         run.record = record
         if run.status is not None:
             run.principal = principal.pid

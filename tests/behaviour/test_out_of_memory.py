@@ -1,0 +1,44 @@
+"""Running out of the machine's memory is told from other deaths. In one file: the kernel counts for everybody."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from nacre import Bash, Request
+from nacre.result import Exited, Signalled
+from nacre.tasks import Tasks
+from tests.support.cgroups import memory_group
+
+pytestmark = pytest.mark.linux
+
+
+@pytest.mark.parametrize("how", ["exec python3", "python3"])
+async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash: Bash, how: str) -> None:
+    hog = "x = bytearray(200 << 20); print(len(x))"
+    with memory_group(40 << 20) as members:
+        result = await bash.run(f"echo $$ > {members}; {how} -c '{hog}'")
+    assert (result.exit_code == 137, "out of memory" in "".join(result.remarks)) == (how == "python3", True)
+    other = await bash.run("kill -9 $$")
+    assert other.remarks == ()
+
+
+@pytest.mark.parametrize(("how", "outcome"), [("exec python3", Signalled(signal.SIGKILL)), ("python3", Exited(137))])
+async def test_running_out_of_memory_is_told_from_other_deaths(bash: Bash, how: str, outcome: object) -> None:
+    tasks = Tasks()
+    hog = "x = bytearray(200 << 20); print(len(x))"
+    with memory_group(40 << 20) as members:
+        task = await begun(bash, f"echo $$ > {members}; sleep 0.2; {how} -c '{hog}'")
+        await tasks.wait(task, timeout=30)
+    ended = tasks.get(task)
+    assert (ended.outcome, ended.out_of_memory) == (outcome, True)
+    other = await begun(bash, "sleep 0.1; kill -9 $$")
+    await tasks.wait(other, timeout=30)
+    assert not tasks.get(other).out_of_memory
+
+
+async def begun(bash: Bash, command: str) -> str:
+    result = await bash.run(Request(command, mode="background"))
+    assert result.task is not None
+    return result.task.id
