@@ -26,9 +26,9 @@ test: venv ## the behaviour tests
 	$(BIN)/pytest $(ARGS)
 
 .PHONY: test-portable
-test-portable: venv ## the same with the Linux parts switched off (the checker has none)
+test-portable: venv ## the same with the Linux parts switched off (the checker and the text pipeline have none)
 	scripts/need-ps.sh
-	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux' --ignore=tests/shell --ignore=tests/policy $(ARGS)
+	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux' --ignore=tests/shell --ignore=tests/policy --ignore=tests/output $(ARGS)
 
 .PHONY: test-user
 test-user: ## the same as a user without privileges (from root; else just the tests)
