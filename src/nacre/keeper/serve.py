@@ -261,7 +261,8 @@ class Keeper(Care):
             self.end(run, CANCEL)
 
     def time_out(self, run: Run) -> None:
-        if not run.ended:
+        """What an ordinary command leaves running when its shell has exited in time is not late."""
+        if not run.ended and (run.status is None or run.record is not None):
             self.end(run, TIMEOUT)
 
     def measure(self, run: Run, watched: list[tuple[bytes, float]]) -> None:
