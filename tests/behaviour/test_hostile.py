@@ -98,7 +98,7 @@ async def test_what_is_let_through_for_one_call_does_not_wait_with_the_next_shel
     passed = await bash.run("echo $MY_API_KEY", ToolContext(pass_env=("MY_API_KEY",)))
     assert passed.stdout == "not-for-everyone-1234\n"
     await until_steady(lambda: children_of(client().pid))
-    for pid in children_of(client().pid):
+    for pid in ready_shells(client().pid):
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             assert b"not-for-everyone" not in Path(f"/proc/{pid}/environ").read_bytes()
 
