@@ -8,32 +8,16 @@ import shutil
 import statistics
 import tempfile
 import time
-from contextlib import aclosing
 from pathlib import Path
 
 from bench.measure import Once, Row, medians, ms, timed
-from nacre import Bash, Limits, Request, Started, ToolContext
+from nacre import Bash, Limits, Request, ToolContext
 from nacre.tasks import Port, Tasks
 
 ROUNDS = 150
 _PAUSE = 0.01
 """Seconds until the next shell, or keeper, has been started ahead."""
 _LISTED = 1000
-
-
-def _first(bash: Bash, request: Request, ctx: ToolContext) -> Once:
-    """From the call until the command runs, after another like it."""
-
-    async def once() -> float:
-        await asyncio.sleep(_PAUSE)
-        began, taken = time.perf_counter(), 0.0
-        async with aclosing(bash.stream(request, ctx)) as events:
-            async for event in events:
-                if isinstance(event, Started):
-                    taken = time.perf_counter() - began
-        return taken
-
-    return once
 
 
 def _whole(bash: Bash, request: Request, ctx: ToolContext) -> Once:
@@ -60,8 +44,6 @@ async def _starts(place: str) -> list[Row]:
         {
             "foreground": _whole(bash, foreground, ctx),
             "background": _whole(bash, background, ctx),
-            "foreground runs": _first(bash, foreground, ctx),
-            "background runs": _first(bash, background, ctx),
         },
         ROUNDS,
     )
@@ -72,12 +54,6 @@ async def _starts(place: str) -> list[Row]:
             ms(took["background"]),
             f"{took['background'] / took['foreground']:.2f} ×",
             "≤ 1.5",
-        ),
-        Row("… in the foreground, until its shell runs (one was started ahead)", ms(took["foreground runs"])),
-        Row(
-            "… in the background, until its shell runs",
-            ms(took["background runs"]),
-            f"{took['background runs'] / took['foreground runs']:.2f} ×",
         ),
     ]
 
