@@ -5,13 +5,12 @@ Keyword arguments are the fields of `Request` and `ToolContext`.
 
 from __future__ import annotations
 
-import asyncio
 import difflib
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
+from nacre.blocking import blocking
 from nacre.cancel import Cancel
 from nacre.frozen import names_in
 from nacre.result import Result
@@ -82,26 +81,4 @@ async def run(command: str, **options: Unpack[Options]) -> Result:
 
 def run_sync(command: str, **options: Unpack[Options]) -> Result:
     """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
-    request, ctx = split(command, options)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(shared_bash().run(request, ctx))
-    return _in_thread(request, ctx)
-
-
-def _in_thread(request: Request, ctx: ToolContext) -> Result:
-    answer: list[Result | BaseException] = []
-
-    def work() -> None:
-        try:
-            answer.append(asyncio.run(shared_bash().run(request, ctx)))
-        except BaseException as error:
-            answer.append(error)
-
-    thread = threading.Thread(target=work, name="nacre-run-sync")
-    thread.start()
-    thread.join()
-    if isinstance(answer[0], BaseException):
-        raise answer[0]
-    return answer[0]
+    return blocking(shared_bash().run(*split(command, options)))

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
+from nacre.blocking import blocking
 from nacre.errors import InvalidRequest
 from nacre.keeper.folder import LIVE
 from nacre.tasks.folders import Unusable, open_store
@@ -32,8 +33,6 @@ from nacre.validate import absolute, encoded, size_of
 if TYPE_CHECKING:
     from nacre.tasks.sweep import Cleaned
     from nacre.tasks.wait import Until, Waited
-
-T = TypeVar("T")
 
 
 class Tasks:
@@ -108,7 +107,7 @@ class Tasks:
         until: Until | None = None,
     ) -> Waited:
         """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
-        return _run(self.wait(ids, any=any, timeout=timeout, until=until))
+        return blocking(self.wait(ids, any=any, timeout=timeout, until=until))
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """End it and all that it started: `signal`, `grace` seconds, KILL. One that has ended is left as it is."""
@@ -119,7 +118,7 @@ class Tasks:
 
     def kill_sync(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """The same, for code without an event loop."""
-        return _run(self.kill(id, signal=signal, grace=grace))
+        return blocking(self.kill(id, signal=signal, grace=grace))
 
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
         """To its standard input; then close that, if asked. Waits for as long as it does not read."""
@@ -192,28 +191,3 @@ def _refuse(task: Task, problem: str) -> NoReturn:
         field="task",
         hint=f"Look at {task.directory!r}; nacre removes nothing that it did not write.",
     )
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    import asyncio
-    import threading
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    answer: builtins.list[T] = []
-    failure: builtins.list[BaseException] = []
-
-    def run() -> None:
-        try:
-            answer.append(asyncio.run(work))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=run, name="nacre-tasks")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return answer[0]
