@@ -60,7 +60,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
                 both=seen,
                 duration=duration,
                 pid=pid,
-                task=reference(folder, pid, pid) if pid is not None and not isinstance(happening, Vanished) else None,
+                task=None if pid is None or isinstance(happening, Vanished) else reference(folder, plan, pid, pid),
                 enforced=() if pid is None else plan.enforced,
                 remarks=tuple(remarks),
                 hidden=plan.hidden,

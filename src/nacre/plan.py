@@ -21,7 +21,7 @@ from nacre.types import Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
 _MODES = ("default", "slow", "background")
-_LEFTOVERS = ("keep", "end", "detach")
+_LEFTOVERS = ("keep", "end", "detach", "wait")
 _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
@@ -62,7 +62,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         cwd=cwd,
         env={**environment.values, **extra, "PWD": cwd},
         stdin=_stdin(request.stdin),
-        merge=bool(request.merge) or background,
+        merge=bool(request.merge) or profile.merge or background,
         timeout=timeout,
         grace=profile.grace,
         leftovers="end" if leftovers == "end" else "keep",
@@ -84,7 +84,9 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         open_stdin=bool(request.open_stdin),
         yield_after=yield_after,
         detach=leftovers == "detach",
+        waits=leftovers == "wait",
         log=log,
+        log_name=profile.log_name,
         tasks=profile.tasks if limits.tasks is None else size_of(limits.tasks, "limits.tasks"),
         hidden=Hidden(ctx.secrets, inherited, environment.values),
     )

@@ -232,6 +232,8 @@ class Captured:
     seen: int = 0
     dropped: int = 0
     """Bytes between `head` and `tail`."""
+    dropped_chars: int = 0
+    """The same in characters, as UTF-8."""
 
     @property
     def text(self) -> str:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from nacre.access import confine, has_scratch
 from nacre.capture import Collector
 from nacre.conclude import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
 from nacre.directories import directory_for
 from nacre.environment import host_environment, login_environment
-from nacre.frozen import frozen
+from nacre.errors import InvalidRequest
+from nacre.frozen import frozen, replace
 from nacre.gate import Gate
 from nacre.guard import Guard, remember, restored
 from nacre.keeper.client import private_directory
@@ -31,6 +33,10 @@ from nacre.system import payload
 from nacre.tasks.following import Following
 from nacre.told import told
 from nacre.types import Access, Limits, Plan, Request, ToolContext
+
+if TYPE_CHECKING:
+    from nacre.schema import Dialect
+    from nacre.views.answers import Answer
 
 _LATE = 1.0
 """Seconds after the grace that a keeper may take to end a run."""
@@ -57,7 +63,7 @@ class Bash:
 
         AccessUnavailable: this kernel cannot enforce it.
         """
-        ctx = ctx or ToolContext()
+        ctx = self._settled(ctx)
         confined = confine(ctx, directory_for(Request("true"), ctx), Limits(), {})
         if confined is None or confined.wanted is None:
             return ""
@@ -72,13 +78,34 @@ class Bash:
 
         return ("unrestricted", "workspace", "restricted") if kernel().confines else ("unrestricted",)
 
+    def definition(self, ctx: ToolContext | None = None, *, dialect: Dialect = "anthropic") -> dict[str, Any]:
+        """The tool for a model: name, description with the constraints in force, schema of what `call` takes."""
+        from nacre import schema
+
+        ctx = self._settled(ctx)
+        tool = self.profile.tool
+        where = f"Working directory: {directory_for(Request('true'), ctx)}" if tool.names_directory else ""
+        parts = (tool.description.strip(), where, self.constraints(ctx))
+        return schema.definition(tool, "\n\n".join(filter(None, parts)), dialect)
+
+    async def call(self, arguments: Mapping[str, Any] | str, ctx: ToolContext | None = None) -> Answer:
+        """One call of the tool as a model makes it, answered in the profile's shape. What cannot be meant is an answer,
+        too: nothing is raised for it."""
+        return await answered(self.profile, arguments, self._settled(ctx), self.stream)
+
+    def _settled(self, ctx: ToolContext | None) -> ToolContext:
+        """With the profile's access, where the caller has not asked for any."""
+        ctx = ctx or ToolContext()
+        own = self.profile.access
+        return ctx if ctx.access != "unrestricted" or own == "unrestricted" else replace(ctx, access=own)
+
     async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
         """Run a command to its end."""
         return await ending(self.stream(request, ctx))
 
     def stream(self, request: Request | str, ctx: ToolContext | None = None) -> AsyncGenerator[Event, None]:
         """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
-        return self.walk(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
+        return self.walk(Request(request) if isinstance(request, str) else request, self._settled(ctx))
 
     async def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
         inherited = await asyncio.to_thread(login_environment) if ctx.login_env else host_environment()
@@ -167,6 +194,23 @@ class Bash:
                 hidden=plan.hidden,
             )
         )
+
+
+async def answered(
+    profile: Profile,
+    arguments: Mapping[str, Any] | str,
+    ctx: ToolContext,
+    stream: Callable[[Request, ToolContext], AsyncGenerator[Event, None]],
+) -> Answer:
+    from nacre.asked import request_from
+    from nacre.views.answers import answer, problem
+
+    try:
+        result = await ending(stream(request_from(arguments, profile), ctx))
+    except InvalidRequest as error:
+        return problem(error, profile.tool.complaint)
+    directory = None if ctx.output_dir is None else os.fspath(ctx.output_dir)
+    return await asyncio.to_thread(answer, result, profile.view, directory=directory)  # it may read the spill
 
 
 def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
 Network: TypeAlias = "bool | Literal['loopback'] | tuple[int, ...]"
-Leftovers: TypeAlias = Literal["keep", "end", "detach"]
+Leftovers: TypeAlias = Literal["keep", "end", "detach", "wait"]
 StrPath: TypeAlias = "str | PathLike[str]"
 
 KIB = 1024
@@ -60,7 +60,8 @@ class Request:
     """One pipe for stdout and stderr: their order is then exact, and all of it is `stdout`. A task always has one."""
     leftovers: Leftovers | None = None
     """Processes still running when the shell has exited become a task: `keep` it until the host ends, or `detach` it
-    from the host; or `end` them now. None: the profile's choice."""
+    from the host; or `end` them now. `wait`: the shell waits for its jobs before it exits, in the same time; what is
+    not one of them is kept. None: the profile's choice."""
 
 
 @frozen(kw_only=True)
@@ -175,8 +176,12 @@ class Plan:
     """Seconds after which it becomes a task."""
     detach: bool = False
     """What it leaves running outlives this process."""
+    waits: bool = False
+    """The shell waits for its jobs before it exits."""
     log: int = 0
     """Bytes of a task's log."""
+    log_name: str = ""
+    """Another name for it, with `{id}` for the task's."""
     tasks: int = 0
     """How many may be running when it is started."""
     hidden: Hidden | None = None

@@ -39,16 +39,18 @@ class Finding:
     instead: str
     via: tuple[str, ...] = ()
     """The wrappers it stands in, outermost first."""
+    wording: str = ""
+    """What is said of it, word for word, where the rule fixes that."""
 
     @property
     def what(self) -> str:
         """The words and what is wrong with them."""
-        return f"`{self.words}` {self.reason}"
+        return self.wording or f"`{self.words}` {self.reason}"
 
     @property
     def message(self) -> str:
         """For the model: what, why, and what to do instead."""
-        return f"{self.what}. Instead: {self.instead}"
+        return f"{self.what}. Instead: {self.instead}" if self.instead else self.what
 
 
 @frozen

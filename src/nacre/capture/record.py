@@ -11,10 +11,12 @@ from nacre.capture.characters import broken, incomplete
 from nacre.result import Captured
 
 _BLOCK = 16 * 1024
+_WITHIN = bytes(range(0x80, 0xC0))
+"""Bytes that go on with a character."""
 
 
 class Record:
-    __slots__ = ("_head", "_head_room", "_tail", "_tail_held", "_tail_max", "seen")
+    __slots__ = ("_gone", "_head", "_head_room", "_tail", "_tail_held", "_tail_max", "seen")
 
     def __init__(self, limit: int) -> None:
         self._head: list[bytes | bytearray] = []
@@ -22,6 +24,8 @@ class Record:
         self._tail: deque[bytes | bytearray] = deque()
         self._tail_max = limit - limit // 2
         self._tail_held = 0
+        self._gone = 0
+        """Characters that began in what is no longer held."""
         self.seen = 0
 
     def add(self, data: bytes) -> None:
@@ -33,7 +37,9 @@ class Record:
             _append(self._tail, data)
             self._tail_held += len(data)
             while self._tail and self._tail_held - len(self._tail[0]) >= self._tail_max:
-                self._tail_held -= len(self._tail.popleft())
+                gone = self._tail.popleft()
+                self._tail_held -= len(gone)
+                self._gone += _characters(gone)
 
     def everything(self) -> bytes:
         """All of it, while it is all still held."""
@@ -44,10 +50,18 @@ class Record:
         tail = b"".join(self._tail)
         if len(head) + min(len(tail), self._tail_max) >= self.seen:
             return Captured(head=head, tail=tail, seen=self.seen)
-        head = head[: len(head) - incomplete(head)]
-        tail = tail[max(0, len(tail) - self._tail_max) :]
-        tail = tail[broken(tail) :]
-        return Captured(head=head, tail=tail, seen=self.seen, dropped=self.seen - len(head) - len(tail))
+        end = len(head) - incomplete(head)
+        start = max(0, len(tail) - self._tail_max)
+        start += broken(tail[start:])
+        gone = _characters(head[end:]) + self._gone + _characters(tail[:start])
+        head, tail = head[:end], tail[start:]
+        dropped = self.seen - len(head) - len(tail)
+        return Captured(head=head, tail=tail, seen=self.seen, dropped=dropped, dropped_chars=gone)
+
+
+def _characters(data: bytes | bytearray) -> int:
+    """That begin in it."""
+    return len(data) if data.isascii() else len(data.translate(None, _WITHIN))
 
 
 def _append(blocks: list[bytes | bytearray] | deque[bytes | bytearray], data: bytes) -> None:

@@ -164,6 +164,7 @@ class Client:
             has_state=has_state,
             session=plan.session,
             stages=has_state and bool(plan.stages),
+            waits=plan.waits,
             bash=os.fsencode(plan.bash),
             cwd=os.fsencode(plan.cwd),
             text=plan.text if len(plan.text) <= TEXT_MAX else None,

@@ -39,6 +39,9 @@ _NOTE_STAGES = (
 )
 
 
+# The jobs of the shell, not what a program has made a daemon. Not after `exit`: who says that does not want to wait.
+_WAIT = "{ builtin wait; } 2>/dev/null;"
+
 STARTUP_VARIABLE = "NACRE_BASH_ENV"
 """Holds what BASH_ENV is to be, until the gate is open: bash would run that file before it has its limits."""
 _STARTUP = (
@@ -47,14 +50,17 @@ _STARTUP = (
 )
 
 
-def prelude(*, long: bool, session: bool, stages: bool, startup: bool, files: int | None) -> str:
+def prelude(*, long: bool, session: bool, stages: bool, startup: bool, files: int | None, waits: bool = False) -> str:
     """`long`: the command is a file of its own, and the gate only says when. `stages`: say how each command of the last
     pipeline ended. `startup`: there is a BASH_ENV. `files`: how many descriptors the command may have, where only the
-    shell itself can set that."""
+    shell itself can set that. `waits`: it exits when its jobs have ended."""
     limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
     before = (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "")
     run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
+    wait = _WAIT if waits else ""
     if session:
-        return f"{before}{_TELL_AT_EXIT}{run}{_AND_TELL}"
+        return f"{before}{_TELL_AT_EXIT}{run}{wait}{_AND_TELL}"
     # between times the descriptor is bash's own, which no command inherits
-    return before + (f'{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}exit "$1"' if stages else _RUN)
+    if stages:
+        return f'{before}{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}{wait}exit "$1"'
+    return f'{before}{_RUN};{_NOTE_STATUS}{wait}exit "$1"' if waits else before + _RUN

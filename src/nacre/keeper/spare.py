@@ -72,6 +72,7 @@ class Spare:
             and start.cwd == like.cwd
             and start.env == like.env
             and start.merge == like.merge
+            and start.waits == like.waits
             and start.bash == like.bash
             and start.confinement == like.confinement
         )

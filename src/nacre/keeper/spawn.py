@@ -129,6 +129,7 @@ def spawn(
                             long=start.text is None,
                             session=start.session,
                             stages=start.stages,
+                            waits=start.waits,
                             startup=startup,
                             files=None if LINUX else files[0],
                         ),

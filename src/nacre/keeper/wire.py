@@ -79,6 +79,7 @@ class Start:
         "task",
         "text",
         "timeout",
+        "waits",
     )
 
     def __init__(
@@ -103,6 +104,7 @@ class Start:
         cap: int = 0,
         session: bool = False,
         stages: bool = False,
+        waits: bool = False,
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -133,6 +135,8 @@ class Start:
         """The shell is to tell its last directory and environment."""
         self.stages = stages
         """The shell is to tell how each command of its last pipeline ended."""
+        self.waits = waits
+        """The shell is to wait for its jobs."""
 
     def message(self) -> bytes:
         flags = (
@@ -145,6 +149,7 @@ class Start:
             self.apart,
             self.session,
             self.stages,
+            self.waits,
         )
         return b"\0".join(
             (
@@ -169,7 +174,7 @@ class Start:
         try:
             _, tag, timeout, grace, flags, private, task, cap, bash, cwd, text, size, rest = message.split(b"\0", 12)
             merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = (flag == 49 for flag in flags)
-            apart, session, stages = rare
+            apart, session, stages, waits = rare
             return cls(
                 tag=int(tag),
                 timeout=float(timeout),
@@ -190,6 +195,7 @@ class Start:
                 cap=int(cap),
                 session=session,
                 stages=stages,
+                waits=waits,
             )
         except ValueError as error:
             raise Garbled("start") from error

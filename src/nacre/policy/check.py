@@ -26,7 +26,8 @@ def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain
     """`ask_plain`: somebody wants to know whether it is plain."""
     findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
     if len(findings) > 1:
-        findings.sort(key=lambda finding: (-finding.decision.strictness, finding.start))
+        own = {rule.id for rule in policy.own}  # what the caller has to say of it comes before what we have
+        findings.sort(key=lambda finding: (-finding.decision.strictness, finding.rule not in own, finding.start))
     harmless = ask_plain and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
@@ -90,7 +91,9 @@ def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
         keys.add(BOMBS)
     if DEVICES in script.text:
         keys.add(DEVICES)
-    return {rule.id: rule for key in keys for rule in rules_for_texts(key)}.values()
+    found = {rule.id: rule for key in keys for rule in rules_for_texts(key)}
+    found.update({rule.id: rule for rule in policy.own if rule.in_script is not None})
+    return found.values()
 
 
 def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:
@@ -128,6 +131,7 @@ def _finding(
         reason=reason,
         instead=instead,
         via=via,
+        wording=hit.wording or rule.wording,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from nacre.errors import InvalidPolicy
 from nacre.policy.check import LONGEST
 from nacre.policy.policy import decision_of
 from nacre.policy.rule import Around, Finds, Hit, Rule
-from nacre.shell import Command, read
+from nacre.shell import Command, Script, read
 from nacre.shell.text import could_be, has_glob, shown
 from nacre.verdict import Decision
 
@@ -65,6 +66,40 @@ def rule(
         if _found(made, example):
             raise InvalidRule(f"rule {id!r} finds {example!r}, which it should let pass")
     return made
+
+
+def text_rule(id: str, *pieces: str, regex: bool = False, lower: bool = False, wording: str = "") -> Rule:
+    """By the text itself, wherever it stands, in quotes or comments too: `pieces` in this order on one line, as they
+    are or as regular expressions; `lower`: whatever their case. It knows nothing of shells; the other rules do."""
+    patterns = [re.compile(piece if regex else re.escape(piece), re.IGNORECASE if lower else 0) for piece in pieces]
+
+    def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+        first = patterns[0].search(script.text)
+        while first is not None:  # piece by piece, each where it is first found: no text takes long
+            end, stop = first.end(), _line_end(script.text, first.end())
+            for pattern in patterns[1:]:
+                found = pattern.search(script.text, end, stop)
+                if found is None:
+                    break
+                end = found.end()
+            else:
+                return first.start(), end, Hit()
+            first = patterns[0].search(script.text, max(stop, first.end()))
+        return None
+
+    return Rule(
+        id=id,
+        decision=Decision.REFUSE,
+        reason="is a text that this policy does not let into a command",
+        instead="" if wording else "leave it out, or ask the user how to go on",
+        in_script=in_script,
+        wording=wording,
+    )
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
 
 
 def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:

@@ -50,12 +50,15 @@ class Around:
 class Hit:
     """A rule applies. What is not given here is as the rule says for all its hits."""
 
-    __slots__ = ("floor", "instead", "paths", "reason", "words")
+    __slots__ = ("floor", "instead", "paths", "reason", "wording", "words")
 
-    def __init__(self, words: str = "", reason: str = "", instead: str = "", *, floor: bool = False) -> None:
+    def __init__(
+        self, words: str = "", reason: str = "", instead: str = "", *, floor: bool = False, wording: str = ""
+    ) -> None:
         self.words = words
         self.reason = reason
         self.instead = instead
+        self.wording = wording
         self.floor = floor
         """No policy lifts it: the root or a home would be lost."""
         self.paths: tuple[str, ...] = ()
@@ -95,5 +98,7 @@ class Rule:
     """No exception lifts it."""
     optional: bool = False
     """Off unless a policy names it."""
+    wording: str = ""
+    """What is said of a hit, word for word, instead of the words found and the reason."""
     hits: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()

@@ -1,21 +1,29 @@
-"""Profiles: the limits, policy, output and schema of one flavour of the tool, as data."""
+"""Profiles: the limits, policy, output and schema of one flavour of the tool, as data. One module each."""
+
+from importlib import import_module
 
 from nacre.errors import InvalidRequest
 from nacre.profiles.default import DEFAULT
 from nacre.profiles.profile import Profile
 
-__all__ = ["DEFAULT", "Profile", "named"]
+__all__ = ["DEFAULT", "NAMES", "Profile", "named"]
+
+NAMES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
+"""Each has a module here, which calls it in capitals."""
 
 
 def named(name: str) -> Profile:
-    """The profile of that name."""
-    try:
-        return _ALL[name]
-    except KeyError:
-        known = ", ".join(_ALL)
+    """The profile of that name; its module is loaded by whoever asks for it."""
+    if name not in NAMES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(name), NAMES, n=1)
         raise InvalidRequest(
-            "unknown_profile", f"There is no profile {name!r}.", field="profile", hint=f"Use one of: {known}."
-        ) from None
-
-
-_ALL = {profile.name: profile for profile in (DEFAULT,)}
+            "unknown_profile",
+            f"There is no profile {name!r}.",
+            field="profile",
+            hint=f"Did you mean {near[0]!r}?" if near else f"Use one of: {', '.join(NAMES)}.",
+        )
+    profile = getattr(import_module(f"nacre.profiles.{name}"), name.upper())
+    assert isinstance(profile, Profile)
+    return profile

@@ -1,5 +1,61 @@
-"""Our own best."""
+"""Our own best: seconds, a handle instead of lost work, the checker's policy, one short text."""
 
 from nacre.profiles.profile import Profile
+from nacre.profiles.tool import Parameter, Tool
 
-DEFAULT = Profile(name="default")
+DEFAULT = Profile(
+    name="default",
+    tool=Tool(
+        name="Bash",
+        description=(
+            "Run a shell command with bash, in a fresh shell: `cd` and variables do not carry over to the next call. "
+            "stdin is empty and there is no terminal, so pass answers by flags. A command that has not ended after "
+            "`timeout_seconds` goes on as a task, and so does what it leaves running; the answer then names the task's "
+            "id and its output file. Long output is cut in the middle and kept in a file that the answer names."
+        ),
+        parameters=(
+            Parameter(
+                name="command",
+                kind="string",
+                to="command",
+                required=True,
+                description="Shell text. Quote paths that hold blanks.",
+            ),
+            Parameter(
+                name="description",
+                kind="string",
+                to="description",
+                description="What it is for, in a few words, for the person who watches.",
+            ),
+            Parameter(
+                name="mode",
+                kind="string",
+                to="mode",
+                choices=("default", "slow", "background"),
+                description=(
+                    "slow: wait up to 15 minutes, for builds and tests. background: do not wait, for servers; "
+                    "the answer names the task."
+                ),
+            ),
+            Parameter(
+                name="timeout_seconds",
+                kind="number",
+                to="timeout",
+                least=0,
+                zero_is_default=True,
+                description="How long to wait for it, at most 3600; without it 120.",
+            ),
+            Parameter(
+                name="cwd",
+                kind="string",
+                to="cwd",
+                description="Where to run it; relative to the working directory, which is the default.",
+            ),
+            Parameter(name="env", kind="strings", to="env", description="Variables to set."),
+        ),
+        deadline="yield_after",
+        names_directory=True,
+        lenient=True,
+        strict=True,
+    ),
+)

@@ -7,6 +7,8 @@ from typing import Literal
 
 from nacre.frozen import field, frozen
 from nacre.policy.policy import DEFAULT, Policy
+from nacre.profiles.tool import Tool
+from nacre.profiles.view import Text, View
 from nacre.types import GIB, MIB, Access, Leftovers, Limits
 
 READING = Limits(memory=4 * GIB, cpu=3600, processes=512, open_files=1024)
@@ -15,7 +17,7 @@ READING = Limits(memory=4 * GIB, cpu=3600, processes=512, open_files=1024)
 
 @frozen(kw_only=True)
 class Profile:
-    """The limits and the policy of one flavour of the tool."""
+    """The limits, policy, output and schema of one flavour of the tool."""
 
     name: str
     timeout: float = 120.0
@@ -29,15 +31,25 @@ class Profile:
     grace: float = 1.5
     """Seconds between TERM and KILL."""
     leftovers: Leftovers = "keep"
+    merge: bool = False
+    """stdout and stderr are one stream."""
+    access: Access = "unrestricted"
+    """What commands may do whose context does not say."""
     output: int = 1 * MIB
     """Bytes of each stream held in memory."""
     spill: int = 16 * MIB
     """Bytes of the spill file."""
     log: int = 64 * MIB
     """Bytes of a task's log."""
+    log_name: str = ""
+    """Another name for a task's log, with `{id}` for the task's: `mycode-{id}.log`."""
     tasks: int = 100
     """How many tasks may be running when another is started."""
     limits: Mapping[Access, Limits] = field(default_factory=lambda: {"restricted": READING})
     """What a run may cost, by its access."""
     policy: Policy = DEFAULT
     """What may run, what asks, what is refused."""
+    tool: Tool = Tool()
+    """What a model is told."""
+    view: View = Text()
+    """What a model is given back."""

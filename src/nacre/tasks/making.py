@@ -84,6 +84,8 @@ def new_folder(
         try:
             fd, stdin = os.open(path, _FOLDER), None
             stack.callback(os.close, fd)
+            if plan.log_name:
+                os.symlink(LOG, _log_name(plan, name), dir_fd=fd)
             if plan.open_stdin:
                 stdin = os.open(STDIN, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
                 stack.callback(os.close, stdin)
@@ -94,8 +96,12 @@ def new_folder(
         yield Folder(name, path, fd, stdin)
 
 
-def reference(folder: Folder, pid: int, pgid: int) -> TaskRef:
-    return TaskRef(folder.task, pid, pgid, os.path.join(folder.path, LOG))
+def reference(folder: Folder, plan: Plan, pid: int, pgid: int) -> TaskRef:
+    return TaskRef(folder.task, pid, pgid, os.path.join(folder.path, _log_name(plan, folder.task)))
+
+
+def _log_name(plan: Plan, id: str) -> str:
+    return plan.log_name.format(id=id) if plan.log_name else LOG
 
 
 async def promote(
@@ -118,7 +124,7 @@ async def promote(
             stores.discard(folder.path)
             raise
         if isinstance(answer, Adopted):
-            return reference(folder, answer.pid, answer.pgid), meanwhile
+            return reference(folder, plan, answer.pid, answer.pgid), meanwhile
         stores.discard(folder.path)
         if not answer.gone:
             raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
@@ -136,7 +142,7 @@ async def adopt(run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, be
                 stores.discard(folder.path)
                 raise
             if isinstance(answer, Adopted):
-                return reference(folder, answer.pid, answer.pgid)
+                return reference(folder, plan, answer.pid, answer.pgid)
             stores.discard(folder.path)
             return "" if answer.gone else answer.reason
     except InvalidRequest as error:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nacre.arguments import Arguments, bad
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
 from nacre.frozen import replace
@@ -110,7 +111,7 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
     """The text for the model. The `secrets` are masked, and those that tasks do not inherit from this process."""
     hidden = Hidden(secrets, host_environment())
     try:
-        given = _Arguments(arguments)
+        given = Arguments(arguments)
         match name:
             case "TaskOutput":
                 text = await _task_output(given, tasks, hidden.values())
@@ -119,9 +120,8 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
             case "TaskList":
                 text = await asyncio.to_thread(_task_list, given, tasks)
             case _:
-                raise _Bad("no_such_tool", f"There is no tool {name!r:.60}.", "Use TaskOutput, KillShell or TaskList.")
-    except _Bad as error:
-        text = _error(error.code, error.message, error.hint)
+                hint = "Use TaskOutput, KillShell or TaskList."
+                text = _error("no_such_tool", f"There is no tool {name!r:.60}.", hint)
     except NoSuchTask as error:
         text = _error(error.code, error.message, _which(error, tasks))
     except InvalidRequest as error:
@@ -133,10 +133,10 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
     return clean(hidden.mask(text))[:LONGEST]
 
 
-async def _task_output(given: _Arguments, tasks: Tasks, secrets: tuple[str, ...]) -> str:
-    id = given.id()
+async def _task_output(given: Arguments, tasks: Tasks, secrets: tuple[str, ...]) -> str:
+    id = _id(given)
     block = given.flag("block", default=True)
-    timeout = given.number("timeout", _TIMEOUT)
+    timeout = _seconds(given, "timeout", _TIMEOUT)
     since, lines = given.whole("since"), given.whole("lines")
     given.check_rest()
     # what is wrong is said before the wait; in a thread, because a keeper that was stopped takes a second not to answer
@@ -152,13 +152,13 @@ async def _task_output(given: _Arguments, tasks: Tasks, secrets: tuple[str, ...]
     return "\n".join(parts)
 
 
-async def _kill_shell(given: _Arguments, tasks: Tasks) -> str:
-    id = given.id()
+async def _kill_shell(given: Arguments, tasks: Tasks) -> str:
+    id = _id(given)
     signal = given.take("signal", "TERM")
     given.check_rest()
     before = tasks.get(id)
     if not isinstance(signal, str | int):
-        raise _Bad("bad_signal", f"`signal` is {signal!r:.60}.", "Use a name such as TERM, INT or KILL.")
+        raise bad("signal", signal, "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
     if before.state == "ended":
         return f"{_status(task)}\n{note('it had ended before; nothing was done')}"
@@ -167,7 +167,7 @@ async def _kill_shell(given: _Arguments, tasks: Tasks) -> str:
     return _status(task)
 
 
-def _task_list(given: _Arguments, tasks: Tasks) -> str:
+def _task_list(given: Arguments, tasks: Tasks) -> str:
     everything = given.flag("all", default=False)
     given.check_rest()
     found = tasks.list(all=everything)
@@ -294,68 +294,19 @@ def _error(code: str, message: str, hint: str) -> str:
     return f"Error ({code}): {message} {hint}".rstrip()
 
 
-class _Bad(Exception):
-    def __init__(self, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
+def _id(given: Arguments) -> str:
+    id = given.take(_IDS[0], aliases=_IDS[1:])
+    if id is None:
+        raise InvalidRequest(
+            "missing_argument", "`task_id` is missing.", field="task_id", hint="TaskList names the tasks."
+        )
+    if not isinstance(id, str):
+        raise bad("task_id", id, "Give an id such as bash-3f9c2a17.")
+    return id.strip()
 
 
-class _Arguments:
-    """What a model passed. Numbers and truth values may come as words."""
-
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        if not isinstance(arguments, Mapping):
-            raise _Bad("bad_arguments", "The arguments are no object.", "Pass an object, such as {}.")
-        self._given = {name: value for name, value in arguments.items() if value is not None}
-        self._known: list[str] = []
-
-    def take(self, name: str, default: Any = None) -> Any:
-        self._known.append(name)
-        return self._given.pop(name, default)
-
-    def id(self) -> str:
-        given = [value for name in _IDS if (value := self._given.pop(name, None)) is not None]
-        self._known.append(_IDS[0])
-        if not given:
-            raise _Bad("missing_argument", "`task_id` is missing.", "TaskList names the tasks.")
-        if not isinstance(given[0], str):
-            raise _Bad("bad_task_id", f"`task_id` is {given[0]!r:.60}.", "Give an id such as bash-3f9c2a17.")
-        return given[0].strip()
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        value = self.take(name, default)
-        value = {"true": True, "false": False}.get(value.strip().lower(), value) if isinstance(value, str) else value
-        if not isinstance(value, bool):
-            raise _Bad(f"bad_{name}", f"`{name}` is {value!r:.60}.", "Use true or false.")
-        return value
-
-    def number(self, name: str, default: float) -> float:
-        value = self.take(name, default)
-        if isinstance(value, str):
-            try:
-                value = float(value)
-            except ValueError:
-                value = math.nan
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise _Bad(f"bad_{name}", f"`{name}` is {value!r:.60}.", "Give seconds, from 0 to 600.")
-        return float(min(value, _LONGEST_TIMEOUT))
-
-    def whole(self, name: str) -> int | None:
-        value = self.take(name)
-        if value is None:
-            return None
-        if isinstance(value, str) and len(value) < 20 and value.strip().lstrip("-").isdecimal():
-            value = int(value)
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise _Bad(f"bad_{name}", f"`{name}` is {value!r:.60}.", "Give a whole number.")
-        return value
-
-    def check_rest(self) -> None:
-        if self._given:
-            names = ", ".join(sorted(str(name)[:40] for name in self._given)[:5])
-            known = ", ".join(self._known)
-            raise _Bad("unknown_argument", f"There is no argument {names}.", f"Those that there are: {known}.")
+def _seconds(given: Arguments, name: str, default: float) -> float:
+    value = given.number(name, default)
+    if not 0 <= value < math.inf:
+        raise bad(name, value, "Give seconds, from 0 to 600.")
+    return min(value, _LONGEST_TIMEOUT)

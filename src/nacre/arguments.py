@@ -1,0 +1,131 @@
+"""What a model passed to a tool: a mapping in, checked values out. `InvalidRequest` says what is wrong and what to do.
+
+Models write `"30"` for 30 and `"true"` for true; a lenient reader takes that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.errors import InvalidRequest
+
+_SHOWN = 60
+"""Characters of a value that a message repeats."""
+
+
+class Arguments:
+    """Whatever is taken is known; `check_rest` complains about what is left."""
+
+    def __init__(self, arguments: object, *, lenient: bool = True) -> None:
+        if not isinstance(arguments, Mapping):
+            raise InvalidRequest(
+                "bad_arguments",
+                "The arguments are no object.",
+                field="",
+                hint='Pass an object, such as {"command": "ls"}.',
+            )
+        self._given = {str(name): value for name, value in arguments.items() if value is not None}
+        self._null = {str(name) for name, value in arguments.items() if value is None}
+        self._known: list[str] = []
+        self._lenient = lenient
+
+    def has(self, name: str) -> bool:
+        return name in self._given
+
+    def is_null(self, name: str) -> bool:
+        """Given, as nothing."""
+        return name in self._null
+
+    def take(self, name: str, default: Any = None, *, aliases: tuple[str, ...] = ()) -> Any:
+        self._known.append(name)
+        found = [self._given.pop(each) for each in (name, *aliases) if each in self._given]
+        return found[0] if found else default
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self.take(name, default)
+        if not isinstance(value, str):
+            raise bad(name, value, "Pass a string.")
+        return value
+
+    def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
+        value = self.take(name, default)
+        if value not in choices:
+            raise bad(name, value, f"Use one of {', '.join(choices)}.")
+        return str(value)
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value = self.take(name, default)
+        if isinstance(value, str) and self._lenient:
+            value = {"true": True, "false": False}.get(value.strip().lower(), value)
+        if not isinstance(value, bool):
+            raise bad(name, value, "Use true or false.")
+        return value
+
+    def number(self, name: str, default: float) -> float:
+        value = self._numeral(self.take(name, default), float)
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            raise bad(name, value, "Give a number.")
+        try:
+            return float(value)
+        except OverflowError:
+            raise bad(name, value, "Give a number.") from None
+
+    def whole(self, name: str) -> int | None:
+        value = self._numeral(self.take(name), int)
+        if value is None:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**62:
+            raise bad(name, value, "Give a whole number.")
+        return value
+
+    def strings(self, name: str) -> dict[str, str]:
+        value = self.take(name, {})
+        if not isinstance(value, Mapping):
+            raise bad(name, value, 'Pass an object of strings, such as {"NAME": "value"}.')
+        for key, each in value.items():
+            if not isinstance(key, str) or not isinstance(each, str):
+                raise bad(f"{name}.{key}", each, "Pass strings only.", code=f"bad_{name}")
+        return dict(value)
+
+    def check_rest(self) -> None:
+        if not self._given:
+            return
+        name = next(iter(self._given))
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self._known, n=1)
+        known = ", ".join(self._known)
+        raise InvalidRequest(
+            "unknown_argument",
+            f"There is no argument {name!r:.60}.",
+            field=name[:_SHOWN],
+            hint=f"Did you mean `{near[0]}`?" if near else f"Use: {known}.",
+        )
+
+    def _numeral(self, value: Any, kind: type[int] | type[float]) -> Any:
+        if isinstance(value, str) and self._lenient:
+            try:
+                return kind(value.strip())
+            except ValueError:
+                return value
+        return value
+
+
+def bad(name: str, value: object, hint: str, *, code: str = "") -> InvalidRequest:
+    """One argument that cannot be meant."""
+    return InvalidRequest(code or f"bad_{name}", f"`{name}` is {shown(value)}.", field=name, hint=hint)
+
+
+def shown(value: object) -> str:
+    """A value in a message: as JSON has it, and not long."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,54 @@
+"""What a model is told of the tool: its name, what it does, what it takes. Data only."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from nacre.frozen import frozen
+
+Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
+"""`strings`: an object whose values are strings."""
+For: TypeAlias = Literal["command", "description", "mode", "background", "timeout", "cwd", "env"]
+
+
+@frozen(kw_only=True)
+class Parameter:
+    """One thing that a model may pass."""
+
+    name: str
+    kind: Kind
+    to: For
+    """What it is for. `timeout` is how long the call waits at most (`Tool.deadline` says what happens then)."""
+    description: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    default: str | float | bool | None = None
+    """What the schema names; it is not filled in by it."""
+    least: float | None = None
+    most: float | None = None
+    """Beyond these it is an error."""
+    clamped: tuple[float, float] | None = None
+    """Beyond these it is moved to them."""
+    unit: float = 1.0
+    """Seconds in one of it."""
+    zero_is_default: bool = False
+    null_is_unlimited: bool = False
+
+
+@frozen(kw_only=True)
+class Tool:
+    """A tool as a model sees it."""
+
+    name: str = "Bash"
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    deadline: Literal["timeout", "yield_after"] = "timeout"
+    """What `timeout` is: the end of the command, or of the waiting for it, after which it goes on as a task."""
+    names_directory: bool = False
+    """The description names the working directory."""
+    lenient: bool = False
+    """Numbers and truth values may come as words."""
+    strict: bool = False
+    """An argument that is not listed is an error, not ignored."""
+    complaint: str = ""
+    """How the message about a bad argument begins."""

@@ -1,0 +1,54 @@
+"""A profile's tool as model APIs and protocols take it. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from nacre.profiles.tool import Parameter, Tool
+
+Dialect: TypeAlias = Literal["anthropic", "openai", "openai-responses", "mcp", "json"]
+DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai", "openai-responses", "mcp", "json")
+
+
+def definition(tool: Tool, description: str, dialect: Dialect = "anthropic") -> dict[str, Any]:
+    """The tool in the words of one API; `json` is the bare schema of its input."""
+    schema = input_schema(tool)
+    match dialect:
+        case "anthropic":
+            return {"name": tool.name, "description": description, "input_schema": schema}
+        case "openai":
+            function = {"name": tool.name, "description": description, "parameters": schema}
+            return {"type": "function", "function": function}
+        case "openai-responses":
+            return {"type": "function", "name": tool.name, "description": description, "parameters": schema}
+        case "mcp":
+            return {"name": tool.name, "description": description, "inputSchema": schema}
+        case "json":
+            return schema
+
+
+def input_schema(tool: Tool) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {parameter.name: _property(parameter) for parameter in tool.parameters},
+        "required": [parameter.name for parameter in tool.parameters if parameter.required],
+        **({"additionalProperties": False} if tool.strict else {}),
+    }
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    kind = parameter.kind
+    found: dict[str, Any] = {"type": "object" if kind == "strings" else kind}
+    if parameter.null_is_unlimited:
+        found["type"] = [kind, "null"]
+    if kind == "strings":
+        found["additionalProperties"] = {"type": "string"}
+    if parameter.choices:
+        found["enum"] = list(parameter.choices)
+    if parameter.to == "command":
+        found["minLength"] = 1
+    more = {"minimum": parameter.least, "maximum": parameter.most, "default": parameter.default}
+    found.update({key: value for key, value in more.items() if value is not None})
+    if parameter.description:
+        found["description"] = parameter.description
+    return found

@@ -1,0 +1,63 @@
+"""Result → what a tool call gives back, in the shape that the profile has. May look at the spill file, and write one.
+
+One module for each shape, the numbers come with it. Whatever they make is masked here once more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never, cast
+
+from nacre.errors import InvalidRequest
+from nacre.frozen import replace
+from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, Text, View
+from nacre.result import KINDS, Lost, NotStarted, Result
+from nacre.views.answers.answer import Answer
+
+__all__ = ["Answer", "answer", "problem"]
+
+
+def answer(result: Result, view: View, *, directory: str | None = None) -> Answer:
+    """`directory`: where a file goes that has to be written; None: one that goes when this process does."""
+    made = _shaped(result, view, directory)
+    failed = KINDS[type(result.outcome)] if isinstance(result.outcome, NotStarted | Lost) else ""
+    if result.hidden is None:
+        return replace(made, error=failed, result=result)
+    data = cast("dict[str, Any]", result.hidden.mask_all(dict(made.data)))
+    return replace(made, text=result.hidden.mask(made.text), data=data, error=failed, result=result)
+
+
+def problem(error: InvalidRequest, complaint: str = "") -> Answer:
+    """A call that cannot be meant."""
+    said = f"{complaint}{error}" if complaint else f"Error ({error.code}): {error}"
+    told = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
+    return Answer(text=said, data={"error": told}, error=error.code)
+
+
+def _shaped(result: Result, view: View, directory: str | None) -> Answer:
+    match view:  # each is loaded by whoever needs it
+        case Text():
+            from nacre.views.answers import text
+
+            return text.answer(result, view, directory)
+        case Fields():
+            from nacre.views.answers import fields
+
+            return fields.answer(result, view)
+        case Report():
+            from nacre.views.answers import report
+
+            return report.answer(result, view)
+        case Combined():
+            from nacre.views.answers import combined
+
+            return combined.answer(result, view)
+        case Summary():
+            from nacre.views.answers import summary
+
+            return summary.answer(result, view, directory)
+        case Streams():
+            from nacre.views.answers import streams
+
+            return streams.answer(result, view)
+        case _:
+            assert_never(view)

@@ -1,0 +1,26 @@
+"""Our own shape: one text for the model, and the Result as data."""
+
+from __future__ import annotations
+
+from nacre.profiles.view import Text
+from nacre.result import Result, outcome_data
+from nacre.views.answers.answer import Answer
+from nacre.views.model import ModelOptions
+from nacre.views.spilled import for_model
+
+
+def answer(result: Result, view: Text, directory: str | None) -> Answer:
+    options = ModelOptions(output=view.output, apart=view.apart)
+    text = for_model(result, options, directory=None if directory is None else lambda: directory)
+    return Answer(
+        text=text,
+        data={
+            "text": text,
+            "ok": result.ok,
+            "exit_code": result.exit_code,
+            "outcome": outcome_data(result.outcome),
+            "duration_seconds": round(result.duration, 3),
+            "task_id": None if result.task is None else result.task.id,
+            "output_file": None if result.task is None else result.task.output_file,
+        },
+    )
