@@ -1,0 +1,96 @@
+"""Deeds that other tools name by a pattern of text (`rm -rf /`, `dd if=`): found in what would run, not in the text.
+
+Each is a question about one Command. `deed` makes a rule of one, which speaks the words that the other tool fixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nacre.policy.paths import Kind, precious
+from nacre.policy.rule import Around, FindsInScript, Hit, Rule
+from nacre.policy.rules import fork_bomb
+from nacre.shell.command import Command
+from nacre.shell.state import absolute
+from nacre.verdict import Decision
+
+Deed: TypeAlias = Callable[[Command, Around], bool]
+
+
+def deed(
+    id: str, wording: str, does: Deed | None = None, *, in_script: FindsInScript | None = None, instead: str = ""
+) -> Rule:
+    """A rule that refuses it in exactly these words."""
+
+    def finds(command: Command, around: Around) -> Hit | None:
+        return Hit() if does is not None and does(command, around) else None
+
+    return Rule(
+        id=id,
+        decision=Decision.REFUSE,
+        reason=wording,
+        instead=instead,
+        finds=None if does is None else finds,
+        in_script=in_script,
+        wording=wording,
+    )
+
+
+def removes_tree(command: Command, _: Around) -> bool:
+    return command.runs("rm") and command.has("-r", "-R", "--recursive")
+
+
+def removes_root(command: Command, around: Around) -> bool:
+    """With all that is in it."""
+    return removes_tree(command, around) and _names_root(command, around)
+
+
+def removes_the_root_itself(command: Command, around: Around) -> bool:
+    """`rm /`, recursive or not."""
+    return command.runs("rm") and _names_root(command, around)
+
+
+def _names_root(command: Command, around: Around) -> bool:
+    places = [precious(target, command, around) for target in command.operands()]
+    return any(place is not None and place.kind is Kind.ROOT for place in places)
+
+
+def makes_filesystem(command: Command, _: Around) -> bool:
+    return command.runs("mkfs") or command.name.startswith("mkfs.")
+
+
+def copies(source: str = "", target: str = "") -> Deed:
+    """`dd` from, or to, a file whose name begins so; with neither, from anywhere."""
+
+    def does(command: Command, _: Around) -> bool:
+        if not command.runs("dd"):
+            return False
+        words = dict(word.partition("=")[::2] for word in command.args if "=" in word)
+        read, written = words.get("if"), words.get("of")
+        if target:
+            return written is not None and absolute(written, command.cwd).startswith(target)
+        return read is not None and absolute(read, command.cwd).startswith(source or "/")
+
+    return does
+
+
+def redirects_to(*beginnings: str) -> Deed:
+    """Output into a file whose name begins so."""
+
+    def does(command: Command, _: Around) -> bool:
+        opened = [absolute(each.target, command.cwd) for each in command.redirects if each.writes]
+        return any(path.startswith(beginnings) for path in opened)
+
+    return does
+
+
+def opens_to_all(command: Command, _: Around) -> bool:
+    """`chmod -R 777`."""
+    return command.runs("chmod") and command.has("-R", "--recursive") and any(m in command.args for m in _EVERYBODY)
+
+
+_EVERYBODY = ("777", "0777", "a+rwx", "a=rwx", "ugo+rwx", "ugo=rwx", "+rwx")
+
+fork_bombs = fork_bomb.in_script
+"""A function that starts itself twice."""
