@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
     strict: bool
     allow_partial: bool
     output_dir: StrPath | None
+    spill_dir: StrPath | None
     conversation_id: str
     allowed_paths: tuple[StrPath, ...]
     approve: Callable[[Verdict], Awaitable[bool] | bool] | None

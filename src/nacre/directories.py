@@ -56,14 +56,14 @@ def here() -> str:
         ) from error
 
 
-def output_directory(path: StrPath) -> str:
+def output_directory(path: StrPath, field: str = "output_dir") -> str:
     """It may not exist yet."""
-    directory = absolute(path, "output_dir")
+    directory = absolute(path, field)
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise InvalidRequest(
-            "bad_output_dir",
-            f"`output_dir` is {directory!r}, which is not a directory.",
-            field="output_dir",
+            f"bad_{field}",
+            f"`{field}` is {directory!r}, which is not a directory.",
+            field=field,
             hint="Give a directory, or a path where one can be made.",
         )
     return directory

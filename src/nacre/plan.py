@@ -56,6 +56,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
     log = profile.log if limits.log is None else size_of(limits.log, "limits.log", least=_SMALLEST_LOG)
     spill = profile.spill if limits.spill is None else size_of(limits.spill, "limits.spill")
+    place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
     return Plan(
         text=text,
         bash=_bash(),
@@ -68,7 +69,8 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         leftovers="end" if leftovers == "end" else "keep",
         output=profile.output if limits.output is None else size_of(limits.output, "limits.output"),
         spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
-        spill_dir=None if ctx.output_dir is None else output_directory(ctx.output_dir),
+        spill_dir=place if ctx.spill_dir is None else output_directory(ctx.spill_dir, "spill_dir"),
+        task_dir=place,
         spill_name=_spill_name(ctx.conversation_id),
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,

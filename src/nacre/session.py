@@ -12,6 +12,7 @@ import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from nacre.directories import directory_for, here
 from nacre.errors import InvalidRequest
@@ -22,8 +23,11 @@ from nacre.keeper.processes import TAG_VARIABLE
 from nacre.result import Ended, Event, Exited, Result, Running
 from nacre.system import payload
 from nacre.told import told
-from nacre.tool import Bash, Carry, ending
+from nacre.tool import Bash, Carry, answered, ending
 from nacre.types import Plan, Request, ToolContext
+
+if TYPE_CHECKING:
+    from nacre.views.answers import Answer
 
 _NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """What bash and the keeper set for each shell."""
@@ -60,6 +64,10 @@ class Session:
     async def run(self, request: Request | str) -> Result:
         """Run a command to its end."""
         return await ending(self.stream(request))
+
+    async def call(self, arguments: Mapping[str, Any] | str) -> Answer:
+        """As `Bash.call`."""
+        return await answered(self._bash.profile, arguments, self._ctx, lambda request, _: self.stream(request))
 
     async def stream(self, request: Request | str) -> AsyncGenerator[Event, None]:
         """As `Bash.stream`."""

@@ -33,6 +33,7 @@ from nacre.system import payload
 from nacre.tasks.following import Following
 from nacre.told import told
 from nacre.types import Access, Limits, Plan, Request, ToolContext
+from nacre.validate import absolute
 
 if TYPE_CHECKING:
     from nacre.schema import Dialect
@@ -91,7 +92,7 @@ class Bash:
     async def call(self, arguments: Mapping[str, Any] | str, ctx: ToolContext | None = None) -> Answer:
         """One call of the tool as a model makes it, answered in the profile's shape. What cannot be meant is an answer,
         too: nothing is raised for it."""
-        return await answered(self.profile, arguments, self._settled(ctx), self.stream)
+        return await answered(self.profile, arguments, ctx or ToolContext(), self.stream)
 
     def _settled(self, ctx: ToolContext | None) -> ToolContext:
         """With the profile's access, where the caller has not asked for any."""
@@ -105,9 +106,10 @@ class Bash:
 
     def stream(self, request: Request | str, ctx: ToolContext | None = None) -> AsyncGenerator[Event, None]:
         """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
-        return self.walk(Request(request) if isinstance(request, str) else request, self._settled(ctx))
+        return self.walk(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
 
     async def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
+        ctx = self._settled(ctx)
         inherited = await asyncio.to_thread(login_environment) if ctx.login_env else host_environment()
         plan = plan_for(request, ctx, self.profile, inherited)
         if carry is not None:
@@ -209,7 +211,8 @@ async def answered(
         result = await ending(stream(request_from(arguments, profile), ctx))
     except InvalidRequest as error:
         return problem(error, profile.tool.complaint)
-    directory = None if ctx.output_dir is None else os.fspath(ctx.output_dir)
+    place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
+    directory = None if place is None else absolute(place, "output_dir")
     return await asyncio.to_thread(answer, result, profile.view, directory=directory)  # it may read the spill
 
 

@@ -116,6 +116,8 @@ class ToolContext:
     output_dir: StrPath | None = None
     """Where spill files and tasks go, and stay. None: spill files go to a private directory that goes when this process
     does, tasks to the user's state directory."""
+    spill_dir: StrPath | None = None
+    """Where spill files go, and stay, if not with the tasks in `output_dir`."""
     conversation_id: str = ""
     """Part of the names of files made for this call."""
     allowed_paths: tuple[StrPath, ...] = ()
@@ -147,7 +149,10 @@ class Plan:
     output: int
     spill: int
     spill_dir: str | None
+    """None: a private directory that goes when this process does."""
     spill_name: str
+    task_dir: str | None = None
+    """None: the user's state directory."""
     reusable: bool = False
     """Nothing in it is for this call only but the text: a shell for the next call may be started ahead."""
     remarks: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre write ID TEXT               to the standard input of a task
        nacre clean                       remove tasks that have ended
 
+       nacre schema [--profile NAME]     the tool for a model, as an API takes it
        nacre gallery                     what a person gets to see, of everything that can happen
        nacre --version
        nacre COMMAND --help              the options of one of them
@@ -109,6 +110,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.doctor import doctor
 
             return doctor(rest)
+        case ["schema", *rest]:
+            from nacre.cli.schema import schema
+
+            return schema(rest)
         case ["gallery", *rest]:
             from nacre.cli.gallery import gallery
 

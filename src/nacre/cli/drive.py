@@ -10,21 +10,20 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
 from nacre.cancel import Cancel
-from nacre.cli import CLOSED, FAILED
+from nacre.cli import CLOSED, FAILED, kept
 from nacre.cli.approve import approver
 from nacre.cli.options import Options
 from nacre.cli.output import Output
 from nacre.cli.remarks import words_on
 from nacre.cli.speak import put, put_json, say
-from nacre.cli.usage import UsageError
 from nacre.conclude import exit_status
 from nacre.errors import NoSuchTask
-from nacre.profiles import DEFAULT
+from nacre.profiles import Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started, TaskRef
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
@@ -37,6 +36,10 @@ logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of
 
 def drive(options: Options) -> int:
     cancel = Cancel()
+    profile = named(options.profile)
+    view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
+    keeps = view in ("panel", "model")
+    """What such a view does not show is kept; a file of the private directory would go when we do."""
     request = Request(
         options.command,
         description=options.description,
@@ -49,7 +52,7 @@ def drive(options: Options) -> int:
         stdin=options.input,
         open_stdin=options.open_stdin,
         merge=options.merge,
-        leftovers=_leftovers(options),
+        leftovers=_leftovers(options, profile),
     )
     ctx = ToolContext(
         cancel=cancel,
@@ -62,8 +65,9 @@ def drive(options: Options) -> int:
         strict=options.strict,
         allow_partial=options.allow_partial,
         output_dir=options.output_dir,
+        spill_dir=kept.place() if keeps and options.output_dir is None else None,
         limits=Limits(
-            spill=0 if options.output_dir is None else None,  # a file of ours would go when we do
+            spill=None if keeps or options.output_dir is not None else 0,
             memory=options.memory,
             cpu=options.cpu,
             processes=options.processes,
@@ -74,28 +78,27 @@ def drive(options: Options) -> int:
         login_env=options.login_env,
         approve=approver(options.command, yes=options.yes),
     )
-    view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
-    drive = Drive(cancel, options, view)
+    drive = Drive(cancel, options, view, profile)
     if options.session is None:
-        result = asyncio.run(drive.through(Bash().stream(request, ctx)))
+        result = asyncio.run(drive.through(Bash(profile).stream(request, ctx)))
     else:
         from nacre.cli.sessions import turn
         from nacre.session import Session
 
-        with turn(options.session, options.access, quiet=drive.quiet) as kept:
-            session = Session(ctx=ctx, cwd=kept.cwd, changes=kept.changes)
+        with turn(options.session, options.access, quiet=drive.quiet) as before:
+            session = Session(Bash(profile), ctx=ctx, cwd=before.cwd, changes=before.changes)
             result = asyncio.run(drive.through(session.stream(request)))
-            kept.save(session.cwd, session.changes)
+            before.save(session.cwd, session.changes)
     # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
     drive.conclude(result)
     return drive.code(result)
 
 
-def _leftovers(options: Options) -> Leftovers | None:
+def _leftovers(options: Options, profile: Profile) -> Leftovers | None:
     """nacre's end is the host's end: what a command leaves running ends, unless it belongs to a task."""
     if options.detach:
         return "detach"
-    return None if options.background or options.yield_after is not None else "end"
+    return None if options.background or options.yield_after is not None or profile.leftovers == "wait" else "end"
 
 
 def _ends_with_us(task: TaskRef) -> bool:
@@ -107,27 +110,17 @@ def _ends_with_us(task: TaskRef) -> bool:
     return False
 
 
-def _model_text() -> Callable[[Result], str]:
-    """Whoever asks for what is not there hears it before anything runs."""
-    import importlib.util
-
-    if importlib.util.find_spec("nacre.views.model") is None:
-        raise UsageError("This nacre has no view for a model yet.", "Use --json.", field="view")
-    return cast("Callable[[Result], str]", importlib.import_module("nacre.views.model").model_text)
-
-
 class Drive:
     """One command on its way."""
 
-    def __init__(self, cancel: Cancel, options: Options, view: str) -> None:
+    def __init__(self, cancel: Cancel, options: Options, view: str, profile: Profile) -> None:
         """`view`: `panel`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
         self._options = options
         self._view = view
+        self._profile = profile
         self.quiet = view in ("json", "model")
         self._output: Output | Stage | None = None
-        if view == "model":
-            self._model_text = _model_text()
         self._signal: int | None = None
         """The one that ended it."""
 
@@ -166,7 +159,7 @@ class Drive:
 
     def _timeout(self) -> float | None:
         """As the plan will have it."""
-        options, profile = self._options, DEFAULT
+        options, profile = self._options, self._profile
         if options.timeout is None and options.background:
             return None
         default = profile.slow_timeout if options.mode == "slow" else profile.timeout
@@ -182,7 +175,7 @@ class Drive:
                 put_json({**result.to_dict(), "display": display(result.command, result.cwd)})
                 return
             case "model":
-                put(self._model_text(result).removesuffix("\n") + "\n")
+                put(self._answered(result).removesuffix("\n") + "\n")
                 return
             case "panel":
                 from nacre.cli.finale import finale
@@ -196,6 +189,14 @@ class Drive:
             say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
         if result.task is not None and options.background and self._view != "panel":
             put(f"{result.task.id}\n")
+
+    def _answered(self, result: Result) -> str:
+        """What a model would read."""
+        from nacre.views.answers import answer
+
+        text = answer(result, self._profile.view, directory=self._options.output_dir or kept.place()).text
+        kept.tidy()
+        return text
 
     def _mind_signals(self, output: Output | Stage) -> None:
         def stop(number: int) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from nacre.cli import kept
 from nacre.cli.options import Options
 from nacre.cli.terminal import look
+from nacre.frozen import replace
 from nacre.result import Refused, Result, Running
 from nacre.views.panels.notices import refusal
 from nacre.views.panels.paint import render
 from nacre.views.panels.run import panel
-from nacre.views.viewport import Counts
-
-_HINT = "not all of it is shown here; --plain shows every byte, --output-dir DIR keeps it"
+from nacre.views.spilled import written
+from nacre.views.viewport import Counts, viewport
 
 
 def finale(result: Result, options: Options, *, timeout: float | None, lines: Counts | None) -> str:
@@ -23,5 +24,16 @@ def finale(result: Result, options: Options, *, timeout: float | None, lines: Co
 
             drawing = background_box(result, shown, description=options.description)
         case _:
-            drawing = panel(result, shown, timeout=timeout, description=options.description, lines=lines, hint=_HINT)
+            drawing = panel(
+                _with_file(result, options), shown, timeout=timeout, description=options.description, lines=lines
+            )
     return render(drawing, shown)
+
+
+def _with_file(result: Result, options: Options) -> Result:
+    """With a file in which the rest can be read, if the panel does not show everything."""
+    if result.spill is None and not result.dropped and viewport(result).cut:
+        result = replace(result, spill=written(result.both, lambda: options.output_dir or kept.place()))
+    if result.spill is not None:
+        kept.tidy()
+    return result

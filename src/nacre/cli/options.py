@@ -69,6 +69,7 @@ class Options(argparse.Namespace):
     view: str | None
     """None: what suits whoever looks."""
     session: str | None
+    profile: str
     yes: bool
     background: bool
     open_stdin: bool
@@ -170,11 +171,12 @@ def _parser() -> Parser:
     add("--stdin", metavar="TEXT", help="its standard input; - reads ours to its end (default: empty)")
     add("--merge", action="store_true", help="stdout and stderr as one stream, in exact order")
     add("--description", default="", metavar="TEXT", help="what it is for; never interpreted")
-    add("--output-dir", metavar="DIR", help="keep the whole output in a file here if it is over a megabyte")
+    add("--output-dir", metavar="DIR", help="keep long output in a file here: what a view cuts, or over a megabyte")
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
     add("--plain", action="store_true", help="its bytes as they are, also to a terminal, which they may command")
     add("--view", choices=_VIEWS, metavar="|".join(_VIEWS), help="panel: for a person; model: for a model")
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
+    add("--profile", default="default", metavar="NAME", help="as one of `nacre profiles`; --view model: its answer")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
     _add_tasks(parser)
     _add_confinement(parser)

@@ -21,6 +21,8 @@ COMMANDS = (
     "write",
     "clean",
     "gallery",
+    "schema",
+    "profiles",
 )
 
 

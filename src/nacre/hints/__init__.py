@@ -99,7 +99,7 @@ async def advice(plan: Plan, output: Captured) -> list[str]:
             stdin=plan.stdin is not None,
             confined=plan.wanted is not None,
             blind=plan.wanted is not None and bool(plan.wanted.hidden),
-            store=plan.spill_dir,
+            store=plan.task_dir,
         )
     )
 

@@ -27,7 +27,7 @@ _PATIENCE = 5.0
 
 
 def place_for(plan: Plan) -> str:
-    return plan.spill_dir or stores.default_directory()
+    return plan.task_dir or stores.default_directory()
 
 
 def check_room(plan: Plan) -> None:

@@ -2,8 +2,7 @@
 worst: a host with an event loop calls it in a thread).
 
 `look` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and finds the
-errors in it. `for_model` makes a spill where the text is cut and memory held it all: what is left out can be read. A
-program that ends when it has printed the text uses `model_text(result, kept=look(result))` instead.
+errors in it. `for_model` makes a spill where the text is cut and memory held it all: what is left out can be read.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def for_model(
     hidden = tuple(secrets)
     text = rendered(result, options, secrets=hidden, kept=kept)
     if text.cut and kept.spill is None and not result.dropped:
-        spill = _written(result.both, directory or _private)
+        spill = written(result.both, directory or _private)
         text = text if spill is None else rendered(result, options, secrets=hidden, kept=Kept(spill=spill))
     return text.text
 
@@ -98,10 +97,13 @@ def _private() -> str:
     return private_directory()
 
 
-def _written(captured: Captured, directory: Callable[[], str]) -> Spill | None:
+def written(captured: Captured, directory: Callable[[], str]) -> Spill | None:
+    """A spill file of what memory held whole; None if there can be none."""
     data = captured.head + captured.tail
     try:
-        path = os.path.join(directory(), f"bash-{os.urandom(4).hex()}.log")
+        place = directory()
+        os.makedirs(place, mode=0o700, exist_ok=True)
+        path = os.path.join(place, f"bash-{os.urandom(4).hex()}.log")
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except (OSError, NacreError):
         return None

@@ -45,10 +45,8 @@ def panel(
     description: str = "",
     lines: Counts | None = None,
     most: int = MOST,
-    hint: str = "",
 ) -> Drawing:
-    """`hint`: where the rest of a truncated output is. `lines`: how many of stdout and stderr there were, where
-    somebody has counted; else those of the capture."""
+    """`lines`: how many of stdout and stderr there were, where somebody has counted; else those of the capture."""
     view = viewport(result, most=most)
     word, name = status(result.outcome)
     return [
@@ -58,7 +56,7 @@ def panel(
         *contents(view),
         rule(look),
         footer(result, view, lines),
-        *notes(result, view, look, hint),
+        *notes(result, view, look),
     ]
 
 
@@ -149,7 +147,7 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else short_span(seconds)
 
 
-def notes(result: Result, view: View, look: Look, hint: str = "") -> Drawing:
+def notes(result: Result, view: View, look: Look) -> Drawing:
     """What nacre has to say, each on a line of its own that begins as no output does."""
     found: list[str] = []
     outcome = result.outcome
@@ -166,8 +164,6 @@ def notes(result: Result, view: View, look: Look, hint: str = "") -> Drawing:
         found.append(f"{result.task.id}: nacre output {result.task.id} reads it, nacre kill {result.task.id} ends it")
     if (spill := result.spill) is not None:
         found.append(f"{'all' if spill.complete else 'the first'} {spill.bytes:,} bytes are in {spill.path}")
-    elif view.cut and hint:
-        found.append(hint)
     if view.deaf:
         found.append(f"It wrote to the terminal behind the screen ({', '.join(view.deaf)}); that was not passed on")
     return [line for each in found for line in wrapped(each, look, "nacre: ")]
