@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Bash, Chunk, Ended, Request, Result
-from nacre.result import Exited, Process
+import nacre
+from nacre import Bash, Chunk, Ended, Request, Result, ToolContext
+from nacre.result import Exited, Process, TimedOut
 from tests.support.census import is_alive
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
@@ -181,3 +182,33 @@ async def test_ending_one_runs_leftovers_leaves_those_of_another_alone(
     assert all(is_alive(process.pid) for process in kept.running)
     end(*kept.running)
     await other_life.ended()
+
+
+class TestWaiting:
+    """`leftovers="wait"`: the shell waits for its jobs."""
+
+    async def test_a_job_is_waited_for_and_its_output_is_there(self, bash: Bash) -> None:
+        result = await bash.run(Request("(sleep 0.05; echo bg) & echo fg; (exit 3)", leftovers="wait"))
+        assert (result.outcome, result.output) == (Exited(3), "fg\nbg\n")
+        assert result.running == ()
+
+    async def test_how_the_stages_of_a_pipeline_ended_is_still_told(self, bash: Bash) -> None:
+        result = await bash.run(Request("(sleep 0.05; echo bg) & false | cat", leftovers="wait"))
+        assert (result.outcome, result.output) == (Exited(0), "bg\n")
+        assert [stage.status for stage in result.stages] == [1, 0]
+
+    async def test_a_job_that_never_ends_is_bounded_by_the_timeout(self, bash: Bash, life: Lifeline) -> None:
+        command = f"{life.hold} sleep 600 & echo started"
+        result = await bash.run(Request(command, leftovers="wait", timeout=0.5))
+        assert (result.outcome, result.output) == (TimedOut(0.5), "started\n")
+        await life.ended()
+
+    async def test_a_function_named_wait_is_not_asked(self, bash: Bash) -> None:
+        result = await bash.run(Request("wait() { echo mine; }; sleep 0.01 &", leftovers="wait"))
+        assert (result.outcome, result.output) == (Exited(0), "")
+
+    async def test_a_session_waits_too(self, tmp_path: Path) -> None:
+        session = nacre.Session(ctx=ToolContext(working_dir=tmp_path))
+        result = await session.run(Request("(sleep 0.05; echo bg) & export A=b; cd /", leftovers="wait"))
+        assert result.output == "bg\n"
+        assert (session.cwd, session.changes["A"]) == ("/", "b")

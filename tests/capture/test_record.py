@@ -43,6 +43,13 @@ def test_head_and_dropped_and_tail_are_the_whole(pieces: list[bytes], limit: int
     assert bool(captured.dropped) == (len(whole) > limit)
 
 
+@given(TEXTS, LIMITS)
+def test_characters_that_are_dropped_are_counted_exactly(pieces: list[bytes], limit: int) -> None:
+    captured = record_of(pieces, limit)
+    kept = (captured.head + captured.tail).decode()
+    assert captured.dropped_chars == len(b"".join(pieces).decode()) - len(kept)
+
+
 @given(PIECES, LIMITS)
 def test_no_more_is_dropped_than_the_limit_asks_for(pieces: list[bytes], limit: int) -> None:
     captured = record_of(pieces, limit)

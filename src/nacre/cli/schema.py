@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import cast
 
 from nacre.cli.lean import without_ssl
-from nacre.cli.speak import put, put_json
+from nacre.cli.speak import put
 from nacre.cli.usage import UsageError
 from nacre.cli.words import sort_out
 from nacre.profiles import named
-from nacre.schema import DIALECTS, Dialect
+from nacre.schema import DIALECTS
 
 _HELP = f"""\
 usage: nacre schema [options]     the tool for a model: its name, what it is told, what it takes
@@ -36,5 +37,5 @@ def schema(words: list[str]) -> int:
         from nacre.types import Access, ToolContext
     bash = Bash(named(asked.last("--profile") or "default"))
     ctx = ToolContext(working_dir=asked.last("--cwd"), access=cast("Access", asked.last("--access") or "unrestricted"))
-    put_json(bash.definition(ctx, dialect=cast("Dialect", dialect)))
+    put(json.dumps(bash.definition(ctx, dialect=dialect), ensure_ascii=False, indent=2) + "\n")
     return 0

@@ -113,7 +113,8 @@ def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Ru
 def _finding(
     rule: Rule, hit: Hit, start: int, end: int, words: str, via: tuple[str, ...], policy: Policy
 ) -> Finding | None:
-    decision = Decision.ALLOW if rule.optional else policy.decisions.get("*", rule.decision)
+    own = any(rule is each for each in policy.own)
+    decision = Decision.ALLOW if rule.optional else rule.decision if own else policy.decisions.get("*", rule.decision)
     decision = rule.decision if rule.floor or hit.floor else policy.decisions.get(rule.id, decision)
     if decision is Decision.ALLOW:
         return None

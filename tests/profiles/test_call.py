@@ -1,0 +1,209 @@
+"""One call of the tool, as a model makes it: arguments in, an answer out, whatever they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import Bash, Profile, Session, Tasks, ToolContext
+from nacre.asked import request_from
+from nacre.profiles import DEFAULT, named
+from nacre.profiles.tool import Parameter, Tool
+from nacre.result import Exited, Running
+from nacre.types import Request
+
+
+async def test_an_answer_has_the_text_for_the_model_and_the_same_as_data(bash: Bash, tmp_path: Path) -> None:
+    answer = await bash.call({"command": "echo hi; exit 3", "cwd": str(tmp_path), "env": {"A": "b"}})
+    assert answer.text == str(answer) == "[nacre: exit 3]\nhi"
+    assert answer.error == ""
+    assert answer.result is not None
+    assert answer.data == {
+        "text": answer.text,
+        "ok": False,
+        "exit_code": 3,
+        "outcome": {"kind": "exited", "code": 3},
+        "duration_seconds": round(answer.result.duration, 3),
+        "task_id": None,
+        "output_file": None,
+    }
+    assert json.loads(json.dumps(answer.data)) == answer.data
+
+
+async def test_the_arguments_may_be_the_json_that_a_model_wrote(bash: Bash) -> None:
+    answer = await bash.call('{"command": "echo \\u00e9"}')
+    assert (answer.text, answer.error) == ("é", "")
+
+
+async def test_numbers_may_come_as_words(bash: Bash) -> None:
+    answer = await bash.call({"command": "true", "timeout_seconds": "30"})
+    assert answer.error == ""
+
+
+BAD: dict[str, tuple[Any, str, str]] = {
+    "no-json": ("{nonsense", "bad_json", ""),
+    "deep-json": ("[" * 100_000, "bad_json", ""),
+    "a-list": ([], "bad_arguments", ""),
+    "json-list": ("[]", "bad_arguments", ""),
+    "nothing": ({}, "missing_argument", "command"),
+    "null-command": ({"command": None}, "missing_argument", "command"),
+    "blank-command": ({"command": " \n"}, "empty_command", "command"),
+    "number-for-command": ({"command": 5}, "bad_command", "command"),
+    "misspelt": ({"command": "true", "timeout_second": 3}, "unknown_argument", "timeout_second"),
+    "mode": ({"command": "true", "mode": "fast"}, "bad_mode", "mode"),
+    "negative": ({"command": "true", "timeout_seconds": -1}, "bad_timeout_seconds", "timeout_seconds"),
+    "word-for-number": ({"command": "true", "timeout_seconds": "soon"}, "bad_timeout_seconds", "timeout_seconds"),
+    "nan": ({"command": "true", "timeout_seconds": float("nan")}, "bad_timeout_seconds", "timeout_seconds"),
+    "flag-for-number": ({"command": "true", "timeout_seconds": True}, "bad_timeout_seconds", "timeout_seconds"),
+    "env-list": ({"command": "true", "env": ["A=b"]}, "bad_env", "env"),
+    "env-number": ({"command": "true", "env": {"A": 1}}, "bad_env", "env.A"),
+    "cwd-missing": ({"command": "true", "cwd": "/no/such/place"}, "cwd_missing", "cwd"),
+    "nul": ({"command": "echo \0"}, "nul_byte", "command"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_what_cannot_be_meant_is_answered_with_a_code_and_a_next_step(bash: Bash, name: str) -> None:
+    arguments, code, field = BAD[name]
+    answer = await bash.call(arguments)
+    assert answer.error == code
+    assert answer.result is None
+    told = answer.data["error"]
+    assert (told["code"], told["field"]) == (code, field)
+    assert told["hint"]
+    assert answer.text == f"Error ({code}): {told['message']} {told['hint']}"
+    assert len(answer.text) < 400
+
+
+async def test_a_misspelt_argument_is_told_the_nearest(bash: Bash) -> None:
+    answer = await bash.call({"command": "true", "timeout_second": 3})
+    assert answer.data["error"]["hint"] == "Did you mean `timeout_seconds`?"
+
+
+async def test_work_that_takes_longer_than_the_call_waits_goes_on_as_a_task(tmp_path: Path) -> None:
+    ctx = ToolContext(output_dir=tmp_path)
+    answer = await Bash().call({"command": "echo begun; sleep 60", "timeout_seconds": 0.2}, ctx)
+    assert answer.result is not None
+    assert isinstance(answer.result.outcome, Running)
+    task = answer.data["task_id"]
+    assert task in answer.text
+    ended = await Tasks(tmp_path).kill(task)
+    assert not ended.alive
+
+
+def test_how_long_a_call_waits_is_within_the_profiles_maximum() -> None:
+    def asked(**arguments: Any) -> Request:
+        return request_from({"command": "true", **arguments}, DEFAULT)
+
+    assert asked().yield_after == 120
+    assert asked(timeout_seconds=0).yield_after == 120
+    assert asked(mode="slow").yield_after == 900
+    assert asked(mode="slow", timeout_seconds=5).yield_after == 5
+    assert asked(timeout_seconds=10**9).yield_after == 3600
+    background = asked(mode="background", timeout_seconds=5)
+    assert (background.mode, background.yield_after, background.timeout) == ("background", None, 5)
+
+
+async def test_a_session_answers_calls_too(tmp_path: Path) -> None:
+    session = Session(ctx=ToolContext(working_dir=tmp_path))
+    (tmp_path / "below").mkdir()
+    await session.call({"command": "cd below"})
+    answer = await session.call({"command": "pwd"})
+    assert answer.text == str(tmp_path / "below")
+
+
+async def test_secrets_are_masked_in_the_text_and_in_the_data(bash: Bash) -> None:
+    ctx = ToolContext(secrets=("hunter2-hunter2",))
+    answer = await bash.call({"command": "echo hunter2-hunter2"}, ctx)
+    assert "hunter2" not in answer.text + json.dumps(answer.data)
+
+
+async def test_a_system_that_will_not_start_it_is_an_error_and_a_failing_command_is_none(bash: Bash) -> None:
+    failing = await bash.call({"command": "exit 127"})
+    assert (failing.error, failing.result and failing.result.outcome) == ("", Exited(127))
+    refused = await bash.call({"command": "rm -rf /"})
+    assert refused.error == ""
+    assert refused.text.startswith("[nacre: not run, refused by rm-root-or-home")
+
+
+class TestDefinition:
+    def test_the_default_tool_is_short_and_names_its_directory(self, bash: Bash, tmp_path: Path) -> None:
+        told = bash.definition(ToolContext(working_dir=tmp_path))
+        assert told["name"] == "Bash"
+        assert told["description"].endswith(f"\n\nWorking directory: {tmp_path}")
+        assert list(told["input_schema"]["properties"]) == [
+            "command", "description", "mode", "timeout_seconds", "cwd", "env",
+        ]  # fmt: skip
+        assert told["input_schema"]["required"] == ["command"]
+        assert len(json.dumps(told)) < 2_000  # about 450 tokens, in every conversation
+
+    @pytest.mark.linux
+    def test_the_description_says_the_constraints_in_force(self, bash: Bash) -> None:
+        free = bash.definition()["description"]
+        held = bash.definition(ToolContext(access="restricted"))["description"]
+        assert "network" not in free
+        assert held.startswith(free)
+        assert "Commands have no network." in held
+        assert len(held) < 1_500
+
+    def test_every_dialect_has_the_same_schema(self, bash: Bash) -> None:
+        schema = bash.definition(dialect="json")
+        assert bash.definition(dialect="anthropic")["input_schema"] == schema
+        assert bash.definition(dialect="mcp")["inputSchema"] == schema
+        openai = bash.definition(dialect="openai")
+        assert (openai["type"], openai["function"]["parameters"]) == ("function", schema)
+        responses = bash.definition(dialect="openai-responses")
+        assert (responses["type"], responses["name"], responses["parameters"]) == ("function", "Bash", schema)
+
+
+class TestParameters:
+    def profile(self, **parameter: Any) -> Profile:
+        command = Parameter(name="command", kind="string", to="command", required=True)
+        number = Parameter(name="wait", to="timeout", **parameter)
+        return Profile(name="x", timeout=7, tool=Tool(parameters=(command, number)))
+
+    def asked(self, profile: Profile, wait: Any) -> float | None:
+        return request_from({"command": "true", "wait": wait}, profile).timeout
+
+    def test_a_unit_turns_into_seconds(self) -> None:
+        profile = self.profile(kind="number", unit=0.001, least=0, most=1000, zero_is_default=True)
+        assert self.asked(profile, 500) == 0.5
+        assert self.asked(profile, 1000) == 1
+        assert self.asked(profile, 0) is None
+
+    def test_null_may_mean_no_limit(self) -> None:
+        assert self.asked(self.profile(kind="integer", null_is_unlimited=True), None) == float("inf")
+        assert self.asked(self.profile(kind="integer"), None) is None
+        assert request_from({"command": "true"}, self.profile(kind="integer", null_is_unlimited=True)).timeout is None
+
+    def test_a_clamp_moves_what_is_beyond(self) -> None:
+        profile = self.profile(kind="integer", clamped=(1, 600), least=0)
+        assert [self.asked(profile, value) for value in (0, 1, 600, 601)] == [1, 1, 600, 600]
+
+    @pytest.mark.parametrize("value", [-1, 1.5, "5", True, [], 10**30])
+    async def test_a_strict_tool_takes_no_word_for_a_number(self, value: Any) -> None:
+        answer = await Bash(self.profile(kind="integer", least=0)).call({"command": "true", "wait": value})
+        assert answer.error == "bad_wait"
+
+    async def test_other_arguments_are_ignored_unless_the_tool_is_strict(self) -> None:
+        answer = await Bash(self.profile(kind="integer")).call({"command": "echo hi", "colour": "red"})
+        assert (answer.error, answer.text) == ("", "hi")
+
+
+def test_a_profile_that_does_not_exist_is_told_the_nearest() -> None:
+    with pytest.raises(Exception, match="Did you mean 'tunacode'"):
+        named("tuna-code")
+
+
+@pytest.mark.linux
+async def test_a_profile_can_confine_by_itself(tmp_path: Path) -> None:
+    bash = Bash(Profile(name="x", access="restricted"))
+    result = await bash.run("touch here", ToolContext(working_dir=tmp_path))
+    assert result.enforced
+    assert not (tmp_path / "here").exists()
+    assert "Commands have no network." in bash.definition()["description"]
+    with pytest.raises(Exception, match="has no meaning"):
+        await bash.run("true", ToolContext(network=True))
