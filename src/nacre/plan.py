@@ -69,7 +69,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         output=profile.output if limits.output is None else size_of(limits.output, "limits.output"),
         spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
         spill_dir=None if ctx.output_dir is None else output_directory(ctx.output_dir),
-        spill_name=_spill_name(ctx.conversation_id),
+        spill_name=spill_name(ctx.conversation_id),
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,
         confinement=b"" if confined is None else confined.confinement,
@@ -201,7 +201,8 @@ def _check_env(env: Mapping[str, str]) -> None:
         encoded(value, "env")
 
 
-def _spill_name(conversation: str) -> str:
+def spill_name(conversation: str) -> str:
+    """What the names of files begin with that are made for a conversation."""
     safe = re.sub(r"[^\w.-]+", "_", conversation).encode("utf-8", "replace")[:_NAME_MAX].decode("utf-8", "ignore")
     return f"bash-{safe}" if safe else "bash"
 

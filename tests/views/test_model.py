@@ -384,6 +384,7 @@ def test_a_spill_that_is_no_file_is_not_read(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_written_no_file_is_named(tmp_path: Path) -> None:
-    text = for_model(result(Exited(0), "x\n" * 3 + "y" * 50_000), directory=lambda: str(tmp_path / "none"))
+    (tmp_path / "file").touch()
+    text = for_model(result(Exited(0), "x\n" * 3 + "y" * 50_000), directory=lambda: str(tmp_path / "file" / "none"))
     assert "left out]" in text or "of line 4]" in text
     assert str(tmp_path) not in text
