@@ -41,3 +41,10 @@ async def test_only_a_cd_to_the_working_directory_is_left_out(ask: Ask, place: P
 async def test_what_is_refused_is_displayed_too(ask: Ask, place: Path) -> None:
     made = await ask(f"cd {place} && git add -A")
     assert made.data["display"] == "git add -A"
+
+
+@pytest.mark.req("P-011")
+async def test_of_many_lines_there_is_one_that_tells_of_the_rest(ask: Ask, place: Path) -> None:
+    made = await ask(f"cd {place} && echo a\n" + ":\n" * 20_000)
+    shown = made.data["display"]
+    assert (shown.startswith("echo a; :; :; "), "\n" in shown, len(shown) <= 120) == (True, False, True)

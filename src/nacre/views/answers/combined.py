@@ -15,11 +15,11 @@ from nacre.profiles.view import Combined
 from nacre.result import Captured, NotStarted, Refused, Result, Running, Spill, TaskRef
 from nacre.views.answers.answer import Answer
 from nacre.views.model import DEFAULT, how, is_said
-from nacre.views.simplify import display
+from nacre.views.simplify import MOST, display
 from nacre.views.spilled import standing
 
-_WHOLE = 10**6
-"""Columns: what is shown of a command is all of it."""
+_LINE = 100_000
+"""Characters of a command on one line that is displayed whole, without going where it is already."""
 
 
 def answer(result: Result, view: Combined) -> Answer:
@@ -37,7 +37,7 @@ def answer(result: Result, view: Combined) -> Answer:
         text=_joined([note(each) for each in before if each], output, [note(each) for each in after if each]),
         data={
             "command": result.command,
-            "display": display(result.command, result.cwd, most=_WHOLE),
+            "display": display(result.command, result.cwd, most=_columns(result.command)),
             "output": parts[0] + _between(parts[0], gap) + parts[1],
             "exit_code": result.exit_code,
             "timed_out": result.timed_out,
@@ -45,6 +45,10 @@ def answer(result: Result, view: Combined) -> Answer:
             **_background(result.task),
         },
     )
+
+
+def _columns(command: str) -> int:
+    return 10 * _LINE if len(command) <= _LINE and "\n" not in command.strip() else MOST
 
 
 def _ends(captured: Captured, view: Combined) -> tuple[bytes, bytes, int]:
