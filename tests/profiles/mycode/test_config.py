@@ -42,7 +42,7 @@ def test_each_part_can_be_given_by_itself() -> None:
 
 @pytest.mark.req("M-03")
 def test_the_whole_of_the_defaults_is_the_default() -> None:
-    again = mycode(**{**DEFAULT_CONFIG, "blockedCommands": DEFAULT_CONFIG["blockedCommands"]})  # type: ignore[typeddict-item]
+    again = mycode(**DEFAULT_CONFIG)
     assert check("echo mkfs", policy=again.policy).allowed
 
 

@@ -44,7 +44,7 @@ async def test_what_a_call_passes_on_purpose_does(monkeypatch: pytest.MonkeyPatc
 def test_every_run_has_limits_unless_the_caller_sets_others() -> None:
     assert Limits(memory=16 * GIB, cpu=24 * 3600, processes=4096) == LIMITS
     for mode in ("default", "background"):
-        plan = plan_for(Request("true", mode=mode), ToolContext(), MYCODE, {})  # type: ignore[arg-type]
+        plan = plan_for(Request("true", mode=mode), ToolContext(), MYCODE, {})
         assert (plan.limits, plan.enforced) == (LIMITS, ("limits",))
     wider = ToolContext(limits=Limits(memory=64 * GIB))
     expected = Limits(memory=64 * GIB, cpu=LIMITS.cpu, processes=LIMITS.processes)

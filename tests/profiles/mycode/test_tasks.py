@@ -119,6 +119,22 @@ async def test_a_place_for_its_files_can_be_named(executor: BashExecutor, tmp_pa
     assert "hi" in await executor.task_manager.task_output({"task_id": id})
 
 
+@pytest.mark.req("M-05", "M-02")
+async def test_one_that_cannot_be_started_leaves_nothing_behind(executor: BashExecutor, tmp_path: Path) -> None:
+    place = tmp_path / "tasks"
+    got = await started(executor, "true", ToolContext(output_dir=place), env={"A": "x" * 200_000})
+    assert got == {
+        "success": False,
+        "stdout": "",
+        "stderr": got["stderr"],
+        "exit_code": 1,
+        "duration_ms": 0,
+    }
+    assert got["stderr"].startswith("Command could not be started: Argument list too long")
+    assert [path.name for path in place.iterdir()] == [".live"]
+    assert list((place / ".live").iterdir()) == []
+
+
 @pytest.mark.req("M-06")
 async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashExecutor, gate: Gate) -> None:
     before = datetime.now(UTC).timestamp()
