@@ -78,7 +78,7 @@ async def test_the_tool_of_the_proposal_can_be_called(tmp_path: Path) -> None:
 
 def test_it_can_be_imported_where_there_is_no_directory_any_more() -> None:
     program = """
-        import os, tempfile
+        import asyncio, os, tempfile  # Python 3.13.0 itself cannot load asyncio there
         os.chdir(place := tempfile.mkdtemp())
         os.rmdir(place)
         import nacre.compat.mycode
