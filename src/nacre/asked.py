@@ -35,6 +35,12 @@ def request_from(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -
         given.check_rest()
     if not values["command"].strip():
         raise InvalidRequest("empty_command", "The command is empty.", field="command", hint="Give a shell command.")
+    for parameter in tool.parameters:
+        value = values.get(parameter.to)
+        if parameter.required and isinstance(value, str) and not value.strip():
+            raise InvalidRequest(
+                "missing_argument", f"`{parameter.name}` is empty.", field=parameter.name, hint="Pass some text."
+            )
     return _request(values, profile)
 
 
@@ -87,6 +93,8 @@ def _request(values: dict[str, Any], profile: Profile) -> Request:
     if values.get("background"):
         mode = "background"
     limit: float | None = values.get("timeout")
+    if mode == "background" and profile.tool.untimed_tasks:
+        limit = None
     yields = None
     if profile.tool.deadline == "yield_after" and mode != "background":
         yields = limit or (profile.slow_timeout if mode == "slow" else profile.timeout)

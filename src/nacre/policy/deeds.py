@@ -11,10 +11,11 @@ from typing import TypeAlias
 from nacre.patterns import later
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
-from nacre.policy.rules import fork_bomb
-from nacre.shell.command import Command
+from nacre.policy.rules import disk_write, download_to_shell, fork_bomb
+from nacre.policy.shells import pipes, takes_orders
+from nacre.shell.command import Command, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import globbed
+from nacre.shell.text import DOWNLOADED, globbed
 from nacre.verdict import Decision
 
 Deed: TypeAlias = Callable[[Command, Around], bool]
@@ -100,12 +101,56 @@ def redirects_to(*beginnings: str) -> Deed:
     return does
 
 
+def writes_disk(command: Command, around: Around) -> bool:
+    """Past its filesystem, in whatever way."""
+    return redirects_to("/dev/sd")(command, around) or disk_write.finds(command, around) is not None
+
+
 def opens_to_all(command: Command, _: Around) -> bool:
     """`chmod -R 777`."""
-    return command.runs("chmod") and command.has("-R", "--recursive") and any(m in command.args for m in _EVERYBODY)
+    return command.runs("chmod") and command.has("-R", "--recursive") and any(map(_EVERYBODY.fullmatch, command.args))
 
 
-_EVERYBODY = ("777", "0777", "a+rwx", "a=rwx", "ugo+rwx", "ugo=rwx", "+rwx")
+_EVERYBODY = later(r"[0-7]{0,2}777|(?:a|ugo)?[+=]rwx")
+
+
+def runs_download(command: Command, around: Around) -> bool:
+    """Text from the network, as far as it can be followed."""
+    return download_to_shell.finds(command, around) is not None
+
+
+def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    """… and what a program that nobody knows has made of it: `curl … | filter | bash`."""
+    fed: dict[int, int] = {}
+    for left, right in pipes(script):
+        if left.start in fed or left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""):
+            fed[right.start] = fed.get(left.start, left.start)
+            if takes_orders(right):
+                return fed[right.start], right.end, Hit()
+    return None
+
+
+def bombs(command: Command, around: Around) -> bool:
+    """A program in another language that starts itself twice."""
+    return fork_bomb.finds(command, around) is not None
+
 
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""
+
+
+def unless(program: str, does: Deed) -> Deed:
+    """The deed, done by any other program."""
+    return lambda command, around: not command.runs(program) and does(command, around)
+
+
+def within(piece: str, does: Deed) -> FindsInScript:
+    """The deed, in a text that has this piece in it, wherever that stands."""
+
+    def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+        if piece not in script.text:
+            return None
+        done = (each for each in script.commands if not each.calls and does(each, around))
+        return next(((each.start, each.end, Hit()) for each in done), None)
+
+    return in_script
