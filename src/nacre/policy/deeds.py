@@ -11,8 +11,9 @@ from typing import TypeAlias
 from nacre.patterns import later
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
-from nacre.policy.rules import fork_bomb
-from nacre.shell.command import Command
+from nacre.policy.rules import decode_to_shell, fork_bomb, netcat_shell
+from nacre.policy.shells import pipes, takes_orders
+from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import globbed
 from nacre.verdict import Decision
@@ -90,6 +91,12 @@ def copies(source: str = "", target: str = "") -> Deed:
     return does
 
 
+def copies_device(command: Command, around: Around) -> bool:
+    """`dd` from a device, or onto one. What is piped into it, without `if=`, may go to `/dev/null`."""
+    onto = "/dev/" if any(word.startswith("if=") for word in command.args) else "/dev/sd"
+    return copies(source="/dev/")(command, around) or copies(target=onto)(command, around)
+
+
 def redirects_to(*beginnings: str) -> Deed:
     """Output into a file whose name begins so."""
 
@@ -109,3 +116,48 @@ _EVERYBODY = ("777", "0777", "a+rwx", "a=rwx", "ugo+rwx", "ugo=rwx", "+rwx")
 
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""
+
+
+def forks_without_end(command: Command, around: Around) -> bool:
+    """The same in another language: `perl -e 'fork while fork'`."""
+    return fork_bomb.finds(command, around) is not None
+
+
+def serves_program(command: Command, around: Around) -> bool:
+    """`nc -e /bin/…`: a program of the system, or a shell wherever it lies, for whoever is at the other end."""
+    if not command.runs(*netcat_shell.RULE.commands):
+        return False
+    named = command.name != "socat" and any("/bin/" in program for _, program in netcat_shell.started(command))
+    return named or netcat_shell.finds(command, around) is not None
+
+
+serves_shell = netcat_shell.in_script
+"""`sh -i | nc host port`."""
+
+
+def runs_decoded(command: Command, around: Around) -> bool:
+    """Text that came out of base64 or its like."""
+    return decode_to_shell.finds(command, around) is not None
+
+
+def pipes_base64(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+    """`base64 … | bash`, decoded or not."""
+    for left, right in pipes(script):
+        if left.runs("base64", "gbase64") and takes_orders(right):
+            return left.start, right.end, Hit()
+    return None
+
+
+def in_any_case(does: Deed) -> Deed:
+    """Also in capitals: there are file systems on which `RM` is `rm`."""
+
+    def either(command: Command, around: Around) -> bool:
+        if does(command, around):
+            return True
+        words = tuple(word.lower() for word in command.argv)
+        opened = tuple(Opened(each.descriptor, each.operator, each.target.lower()) for each in command.redirects)
+        lower = Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
+        lower.redirects, lower.settled = opened, command.settled
+        return does(lower, around)
+
+    return either
