@@ -13,6 +13,8 @@ from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
 from nacre.policy.rules import decode_to_shell, fork_bomb, netcat_shell
 from nacre.policy.shells import pipes, takes_orders
+from nacre.policy.writes import Deed as Change
+from nacre.policy.writes import changes
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import globbed
@@ -107,6 +109,16 @@ def redirects_to(*beginnings: str) -> Deed:
     return does
 
 
+def fills(*beginnings: str) -> Deed:
+    """The same by whatever writes there: `tee`, `cp`. Not `dd`: that is `copies`."""
+
+    def does(command: Command, _: Around) -> bool:
+        filled = [absolute(target, command.cwd) for change, target in changes(command) if change is Change.FILLS]
+        return not command.runs("dd") and any(path.startswith(beginnings) for path in filled)
+
+    return does
+
+
 def opens_to_all(command: Command, _: Around) -> bool:
     """`chmod -R 777`."""
     return command.runs("chmod") and command.has("-R", "--recursive") and any(m in command.args for m in _EVERYBODY)
@@ -155,6 +167,9 @@ def in_any_case(does: Deed) -> Deed:
         if does(command, around):
             return True
         words = tuple(word.lower() for word in command.argv)
+        targets = [each.target for each in command.redirects]
+        if words == command.argv and targets == [target.lower() for target in targets]:
+            return False
         opened = tuple(Opened(each.descriptor, each.operator, each.target.lower()) for each in command.redirects)
         lower = Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
         lower.redirects, lower.settled = opened, command.settled

@@ -80,7 +80,7 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
         case "dd if=/dev/":
             return deed(id, words, in_any_case(deeds.copies("/dev/")))
         case "> /dev/sd":
-            return deed(id, words, in_any_case(deeds.redirects_to("/dev/sd")))
+            return deed(id, words, in_any_case(deeds.fills("/dev/sd")))
         case _:
             raise InvalidPolicy(f"Nobody knows what {pattern!r} names.")
 
@@ -111,8 +111,8 @@ TOOL = Tool(
     description=(
         "Run a command with bash, in a fresh shell: `cd` and variables do not carry over to the next call. stdin is "
         "empty and there is no terminal. The answer has the exit code (-1 when a signal or the timeout ended it), "
-        "stdout and stderr by themselves, at most 10 MB of each. Commands that would erase the machine, open it to "
-        "others, or hide what they run are refused."
+        "stdout and stderr by themselves. Commands that would erase the machine, open it to others, or hide what they "
+        "run are refused."
     ),
     parameters=(
         Parameter(name="command", kind="string", to="command", required=True, description="Shell text."),

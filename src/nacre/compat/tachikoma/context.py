@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from nacre.frozen import field, frozen
 from nacre.types import StrPath, ToolContext
 
+NOTHING_MORE = ToolContext()
 
-@frozen
+
 class PrimitiveContext:
     """One for each operation, or one for a conversation."""
 
-    working_dir: Path
-    """Given as text or path; relative to this process's directory."""
-    allowed_paths: tuple[Path, ...] = ()
-    """When given, a command may only start in one of these directories or below. Relative to `working_dir`."""
-    operation_id: str = field(default_factory=lambda: os.urandom(8).hex())
-    """In the metadata of every result."""
-    base: ToolContext = ToolContext()
-    """What else nacre can be told of a call: access, cancel, secrets, pass_env, …"""
+    __slots__ = ("allowed_paths", "base", "operation_id", "working_dir")
 
-    def __post_init__(self) -> None:
-        given: tuple[StrPath, ...] = self.allowed_paths or self.base.allowed_paths
-        if isinstance(given, str | os.PathLike):
-            given = (given,)
-        object.__setattr__(self, "working_dir", Path(os.path.abspath(self.working_dir)))
-        object.__setattr__(self, "allowed_paths", tuple(self.resolve_path(path) for path in given))
+    def __init__(
+        self,
+        working_dir: StrPath,
+        *,
+        allowed_paths: Iterable[StrPath] = (),
+        operation_id: str = "",
+        base: ToolContext = NOTHING_MORE,
+    ) -> None:
+        """`base`: what else nacre can be told of a call: access, cancel, secrets, pass_env, …"""
+        self.working_dir = Path(os.path.abspath(working_dir))
+        given = (allowed_paths,) if isinstance(allowed_paths, str | os.PathLike) else tuple(allowed_paths)
+        self.allowed_paths = tuple(self.resolve_path(path) for path in given or base.allowed_paths)
+        """When given, a command may only start in one of these directories or below. Relative to `working_dir`."""
+        self.operation_id = operation_id or os.urandom(8).hex()
+        """In the metadata of every result."""
+        self.base = base
+
+    def __repr__(self) -> str:
+        return f"<PrimitiveContext {self.operation_id} in {self.working_dir}>"
 
     def resolve_path(self, path: StrPath) -> Path:
         """Absolute, without `..`, as seen from the working directory."""
@@ -38,6 +45,9 @@ class PrimitiveContext:
         to what holds the place it leads to."""
         if not self.allowed_paths:
             return True
-        roots = [os.path.realpath(root) for root in self.allowed_paths]
-        places = {os.path.realpath(self.resolve_path(path)), os.path.realpath(self.working_dir / path)}
+        try:
+            roots = [os.path.realpath(root) for root in self.allowed_paths]
+            places = {os.path.realpath(self.resolve_path(path)), os.path.realpath(self.working_dir / path)}
+        except ValueError:  # a NUL byte: no path at all
+            return False
         return all(any(os.path.commonpath([root, place]) == root for root in roots) for place in places)

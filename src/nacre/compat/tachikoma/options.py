@@ -12,7 +12,7 @@ from typing import Any
 from nacre.compat.tachikoma.errors import Validation
 from nacre.frozen import field, frozen, replace
 from nacre.profiles.tachikoma import BLOCKED, MAX_OUTPUT
-from nacre.types import StrPath
+from nacre.types import Leftovers, StrPath
 
 
 @frozen(kw_only=True)
@@ -31,6 +31,8 @@ class OptionValues:
     """Bytes of each stream."""
     literal: bool = False
     """Every pattern is a text, wherever it stands: as the document does it."""
+    leftovers: Leftovers | None = None
+    """What becomes of jobs that are still running when the shell has exited (`nacre.Request.leftovers`)."""
 
 
 class BashOptions:
@@ -83,6 +85,10 @@ class BashOptions:
     def literal(self) -> BashOptions:
         """Not in the document: its patterns as it has them, as texts wherever they stand."""
         return self._with(literal=True)
+
+    def leftovers(self, leftovers: Leftovers) -> BashOptions:
+        """Not in the document: `wait` for the jobs of the shell, `end` them, or `keep` them, which is the default."""
+        return self._with(leftovers=leftovers)
 
     def _with(self, **changes: Any) -> BashOptions:
         made = BashOptions()

@@ -64,6 +64,7 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
         env=wanted.env_vars,
         clear_env=wanted.clear_env,
         timeout=inf if wanted.timeout is None else wanted.timeout,
+        leftovers=wanted.leftovers,
     )
     added = tuple(each for each in wanted.blocked_commands if not isinstance(each, Pattern))
     tool = _tool(added, wanted.literal, wanted.max_output_size)

@@ -34,10 +34,11 @@ def finds(command: Command, around: Around) -> Hit | None:
 
 def started(command: Command) -> Iterator[tuple[str, str]]:
     """What a netcat is told to start, and by which option: `c`, `e` or a long one."""
-    for index, word in enumerate(command.args):
+    args = command.args
+    for index, word in enumerate(args):
         found = re.fullmatch(r"-[A-Za-z0-9]*?([ec])(/.*)?|(--(?:sh-)?exec)(?:=(.*))?", word, re.DOTALL)
         if found is not None:
-            value = found[2] or found[4] or "".join(command.args[index + 1 : index + 2])
+            value = found[2] or found[4] or "".join(args[index + 1 : index + 2])
             yield found[1] or found[3], "".join(value.split()[:1])
 
 
