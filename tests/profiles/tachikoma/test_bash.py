@@ -156,6 +156,7 @@ async def test_secrets_are_masked_even_when_the_limit_cuts_them() -> None:
     assert cut.stdout == "12345[secret]"
 
 
+@pytest.mark.linux
 async def test_other_limits_of_the_context_hold_as_well() -> None:
     ctx = PrimitiveContext("/tmp", operation_id="op-1", base=ToolContext(limits=Limits(open_files=64)))
     result = await bash(ctx, "ulimit -n")
