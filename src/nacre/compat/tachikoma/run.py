@@ -19,9 +19,11 @@ from nacre.errors import PathNotAllowed as Outside
 from nacre.frozen import frozen, replace
 from nacre.output.secrets import mask
 from nacre.profiles.tachikoma import Pattern, tachikoma
+from nacre.result import Ended, Result, Started
 from nacre.tool import Bash
-from nacre.types import Request
+from nacre.types import Request, ToolContext
 from nacre.views.answers import answer
+from nacre.views.answers.streams import NO_CODE
 
 
 @frozen(kw_only=True)
@@ -56,8 +58,6 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
     if not ctx.is_path_allowed(wanted.working_dir or cwd):
         _validate(command, wanted, ctx)
         raise PathNotAllowed(cwd)
-    extra = {"operation_id": ctx.operation_id}
-    LOG.debug("Executing command: %s", _Masked(command, ctx.base.secrets), extra=extra)
     request = Request(
         command,
         cwd=cwd,
@@ -70,15 +70,13 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
     tool = _tool(added, wanted.literal, wanted.max_output_size)
     here = replace(ctx.base, working_dir=ctx.working_dir, allowed_paths=ctx.allowed_paths)
     try:
-        result = await tool.run(request, here)
+        result = await _logged(tool, request, here, ctx.operation_id)
     except InvalidRequest as error:
         _validate(command, wanted, ctx)
         raise _failure(error, ctx) from error
     except KeeperFailed as error:
         raise Io(str(error)) from error
-    made = _result(answer(result, tool.profile.view).data, ctx)
-    LOG.debug("Command completed with exit code %s in %.3f s", made.exit_code, made.metadata.duration, extra=extra)
-    return made
+    return _result(answer(result, tool.profile.view).data, ctx)
 
 
 async def bash_success(ctx: PrimitiveContext, command: str, options: BashOptions | None = None) -> BashResult:
@@ -102,6 +100,22 @@ async def bash_sequence(
         if results[-1].exit_code != 0:
             break
     return results
+
+
+async def _logged(tool: Bash, request: Request, ctx: ToolContext, operation_id: str) -> Result:
+    """What is refused has not been executed: no word of it."""
+    extra = {"operation_id": operation_id}
+    result: Result | None = None
+    async for event in tool.stream(request, ctx):
+        if isinstance(event, Started):
+            LOG.debug("Executing command: %s", _Masked(request.command, ctx.secrets), extra=extra)
+        elif isinstance(event, Ended):
+            result = event.result
+    assert result is not None, "a stream ends with Ended"
+    if result.pid is not None:
+        code = NO_CODE if result.exit_code is None else result.exit_code
+        LOG.debug("Command completed with exit code %d in %.3f s", code, result.duration, extra=extra)
+    return result
 
 
 @lru_cache(32)
