@@ -15,7 +15,8 @@ PAGE = """\
 A profile is a flavour of the tool: what a model is told, which limits hold, what is refused, what is given back. It is
 data, and there is one engine. `Bash(profile="mycode")` and `nacre run --profile mycode` take one by its name;
 `nacre schema --profile mycode` prints its tool for a model's API. `default` is our own; the others behave as the
-documents they are named after, and there is a page for who comes from one: {migrating}.
+documents they are named after, and there is a page for who comes from one:
+{migrating}.
 
 This page is generated from the profiles: `make profiles` writes it anew. A parameter with `?` may be left out; the
 floor is what no policy lifts ([the checker](checker.md)).

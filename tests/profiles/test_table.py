@@ -88,11 +88,15 @@ def test_whatever_a_profile_can_say_has_words() -> None:
     ("policy", "words"),
     [
         (Policy(), "nacre's"),
-        (Policy(decisions={"git-clean": Decision.ALLOW}), "nacre's, 1 of them changed"),
+        (Policy(decisions={"git-clean": Decision.ALLOW}), "nacre's (1 changed)"),
         (Policy(decisions={"*": Decision.ASK}), "nacre's, which all ask"),
         (Policy(decisions={"*": Decision.ALLOW}), "the floor"),
+        (
+            Policy(decisions={"*": Decision.ALLOW, "git-clean": Decision.ASK}, own=(text_rule("y", "z"),)),
+            "1 of its own, 1 of nacre's and the floor",
+        ),
     ],
-    ids=["ours", "changed", "all ask", "none"],
+    ids=["ours", "changed", "all ask", "none", "some"],
 )
 def test_rules_in_few_words(policy: Policy, words: str) -> None:
     assert facts(replace(DEFAULT, policy=policy))["rules"] == words

@@ -80,19 +80,19 @@ def _deadline(profile: Profile) -> str:
 
 
 def _rules(policy: Policy) -> str:
-    everything = policy.decisions.get("*")
-    parts = []
-    if policy.own:
-        parts.append(f"{len(policy.own)} of its own")
-    if everything is None:
-        others = len(policy.decisions)
-        parts.append("nacre's" + (f", {others} of them changed" if others else ""))
-    elif everything is Decision.ALLOW:
-        parts.append("the floor")
-    else:
-        parts.append(f"nacre's, which all {everything.value}")
+    own = {rule.id for rule in policy.own}
+    others = {name: each for name, each in policy.decisions.items() if name != "*" and name not in own}
+    parts = [f"{len(own)} of its own"] if own else []
+    match policy.decisions.get("*"):
+        case None:
+            parts.append("nacre's" + (f" ({len(others)} changed)" if others else ""))
+        case Decision.ALLOW:
+            kept = sum(each is not Decision.ALLOW for each in others.values())
+            parts += [*([f"{kept} of nacre's"] if kept else []), "the floor"]
+        case everything:
+            parts.append(f"nacre's, which all {everything.value}")
     rest = "" if policy.otherwise is Decision.ALLOW else f"; the rest: {policy.otherwise.value}"
-    return " and ".join(parts) + rest
+    return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1] + rest
 
 
 def _view(view: View) -> str:
