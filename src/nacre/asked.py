@@ -28,8 +28,9 @@ def request_from(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -
                 "missing_argument", f"`{parameter.name}` is missing.", field=parameter.name, hint="Pass it."
             )
         absent = not given.has(parameter.name) and not (parameter.null_is_unlimited and given.is_null(parameter.name))
-        value = _value(parameter, given)
-        if not absent and value is not None:
+        if absent:
+            given.take(parameter.name)  # it is known, if somebody asks
+        elif (value := _value(parameter, given)) is not None:
             values[parameter.to] = value
     if tool.strict:
         given.check_rest()

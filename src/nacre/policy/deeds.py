@@ -11,9 +11,11 @@ from typing import TypeAlias
 from nacre.patterns import later
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
-from nacre.policy.rules import disk_write, download_to_shell, fork_bomb
+from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, netcat_shell
 from nacre.policy.shells import pipes, takes_orders
-from nacre.shell.command import Command, Script
+from nacre.policy.writes import Deed as Change
+from nacre.policy.writes import changes
+from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import DOWNLOADED, globbed
 from nacre.verdict import Decision
@@ -91,6 +93,12 @@ def copies(source: str = "", target: str = "") -> Deed:
     return does
 
 
+def copies_device(command: Command, around: Around) -> bool:
+    """`dd` from a device, or onto one. What is piped into it, without `if=`, may go to `/dev/null`."""
+    onto = "/dev/" if any(word.startswith("if=") for word in command.args) else "/dev/sd"
+    return copies(source="/dev/")(command, around) or copies(target=onto)(command, around)
+
+
 def redirects_to(*beginnings: str) -> Deed:
     """Output into a file whose name begins so."""
 
@@ -104,6 +112,16 @@ def redirects_to(*beginnings: str) -> Deed:
 def writes_disk(command: Command, around: Around) -> bool:
     """Past its filesystem, in whatever way."""
     return redirects_to("/dev/sd")(command, around) or disk_write.finds(command, around) is not None
+
+
+def fills(*beginnings: str) -> Deed:
+    """The same by whatever writes there: `tee`, `cp`. Not `dd`: that is `copies`."""
+
+    def does(command: Command, _: Around) -> bool:
+        filled = [absolute(target, command.cwd) for change, target in changes(command) if change is Change.FILLS]
+        return not command.runs("dd") and any(path.startswith(beginnings) for path in filled)
+
+    return does
 
 
 def opens_to_all(command: Command, _: Around) -> bool:
@@ -130,11 +148,6 @@ def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
     return None
 
 
-def bombs(command: Command, around: Around) -> bool:
-    """A program in another language that starts itself twice."""
-    return fork_bomb.finds(command, around) is not None
-
-
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""
 
@@ -154,3 +167,51 @@ def within(piece: str, does: Deed) -> FindsInScript:
         return next(((each.start, each.end, Hit()) for each in done), None)
 
     return in_script
+
+
+def forks_without_end(command: Command, around: Around) -> bool:
+    """The same in another language: `perl -e 'fork while fork'`."""
+    return fork_bomb.finds(command, around) is not None
+
+
+def serves_program(command: Command, around: Around) -> bool:
+    """`nc -e /bin/…`: a program of the system, or a shell wherever it lies, for whoever is at the other end."""
+    if not command.runs(*netcat_shell.RULE.commands):
+        return False
+    named = command.name != "socat" and any("/bin/" in program for _, program in netcat_shell.started(command))
+    return named or netcat_shell.finds(command, around) is not None
+
+
+serves_shell = netcat_shell.in_script
+"""`sh -i | nc host port`."""
+
+
+def runs_decoded(command: Command, around: Around) -> bool:
+    """Text that came out of base64 or its like."""
+    return decode_to_shell.finds(command, around) is not None
+
+
+def pipes_base64(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+    """`base64 … | bash`, decoded or not."""
+    for left, right in pipes(script):
+        if left.runs("base64", "gbase64") and takes_orders(right):
+            return left.start, right.end, Hit()
+    return None
+
+
+def in_any_case(does: Deed) -> Deed:
+    """Also in capitals: there are file systems on which `RM` is `rm`."""
+
+    def either(command: Command, around: Around) -> bool:
+        if does(command, around):
+            return True
+        words = tuple(word.lower() for word in command.argv)
+        targets = [each.target for each in command.redirects]
+        if words == command.argv and targets == [target.lower() for target in targets]:
+            return False
+        opened = tuple(Opened(each.descriptor, each.operator, each.target.lower()) for each in command.redirects)
+        lower = Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
+        lower.redirects, lower.settled = opened, command.settled
+        return does(lower, around)
+
+    return either

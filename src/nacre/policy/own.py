@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from nacre.errors import InvalidPolicy
 from nacre.policy.check import LONGEST
 from nacre.policy.policy import decision_of
-from nacre.policy.rule import Around, Finds, Hit, Rule
+from nacre.policy.rule import Around, Finds, FindsInScript, Hit, Rule
 from nacre.shell import Command, Script, read
 from nacre.shell.text import could_be, has_glob, shown
 from nacre.verdict import Decision
@@ -93,6 +93,21 @@ def text_rule(id: str, *pieces: str, regex: bool = False, lower: bool = False, w
                 return begun.start(), end, Hit()
         return None
 
+    return _about_text(id, in_script, wording)
+
+
+def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
+    """By all of these texts, wherever each of them stands and whatever its case."""
+    patterns = [re.compile(re.escape(piece), re.IGNORECASE) for piece in pieces]
+
+    def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+        found = [each for pattern in patterns if (each := pattern.search(script.text))]
+        return (*found[0].span(), Hit()) if len(found) == len(patterns) else None
+
+    return _about_text(id, in_script, wording)
+
+
+def _about_text(id: str, in_script: FindsInScript, wording: str) -> Rule:
     return Rule(
         id=id,
         decision=Decision.REFUSE,

@@ -152,7 +152,7 @@ def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
         deed(
             "mycode-blocked-bomb",
             _blocked(bomb),
-            deeds.bombs,
+            deeds.forks_without_end,
             in_script=deeds.fork_bombs,
             instead="a loop with a fixed number of rounds",
         ),
