@@ -1,0 +1,1 @@
+"""The seeds' own interfaces, on nacre: one module each."""
