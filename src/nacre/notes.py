@@ -37,7 +37,12 @@ def shown(
 ) -> Shaped:
     """What `shape` makes of it, with its imitations marked. Those may make it a little longer than the limits."""
     shaped = shape(marked(captured), options, secrets=secrets, spill=spill, middle=middle)
-    return replace(shaped, text=_IMITATION.sub("\\\\", shaped.text))
+    return replace(shaped, text=told_apart(shaped.text))
+
+
+def told_apart(text: str) -> str:
+    """Output with its imitations of our own lines marked."""
+    return _IMITATION.sub("\\\\", text)
 
 
 def marked(captured: Captured) -> Captured:

@@ -71,7 +71,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
         spill_dir=place if ctx.spill_dir is None else output_directory(ctx.spill_dir, "spill_dir"),
         task_dir=place,
-        spill_name=_spill_name(ctx.conversation_id),
+        spill_name=spill_name(ctx.conversation_id),
         reusable=not (request.env or ctx.pass_env or ctx.secrets),
         remarks=remarks,
         confinement=b"" if confined is None else confined.confinement,
@@ -203,7 +203,8 @@ def _check_env(env: Mapping[str, str]) -> None:
         encoded(value, "env")
 
 
-def _spill_name(conversation: str) -> str:
+def spill_name(conversation: str) -> str:
+    """What the names of files begin with that are made for a conversation."""
     safe = re.sub(r"[^\w.-]+", "_", conversation).encode("utf-8", "replace")[:_NAME_MAX].decode("utf-8", "ignore")
     return f"bash-{safe}" if safe else "bash"
 

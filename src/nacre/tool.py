@@ -26,7 +26,7 @@ from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
 from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.permission import permission
-from nacre.plan import plan_for
+from nacre.plan import plan_for, spill_name
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Outcome, Result, Stage, Started
 from nacre.system import payload
@@ -216,7 +216,8 @@ async def answered(
         return problem(error, profile.tool.complaint)
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
     directory = None if place is None else absolute(place, "output_dir")
-    return await asyncio.to_thread(answer, result, profile.view, directory=directory)  # it may read the spill
+    name = spill_name(ctx.conversation_id)
+    return await asyncio.to_thread(answer, result, profile.view, directory=directory, name=name)  # may read the spill
 
 
 def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:

@@ -68,7 +68,8 @@ async def test_head_and_tail_of_a_flood_are_its_beginning_and_its_end(bash: Bash
     whole = b"".join(b"%d\n" % i for i in range(1, 500_001))
     limit = 1000
     result = await bash.run("seq 1 500000", ToolContext(limits=Limits(output=limit, spill=0)))
-    expected = Captured(head=whole[:500], tail=whole[-500:], seen=len(whole), dropped=len(whole) - limit)
+    missing = len(whole) - limit
+    expected = Captured(head=whole[:500], tail=whole[-500:], seen=len(whole), dropped=missing, dropped_chars=missing)
     assert (result.out, result.both, result.err) == (expected, expected, said())
 
 
@@ -142,8 +143,8 @@ async def test_no_memory_at_all_is_a_limit_too(bash: Bash, tmp_path: Path) -> No
     result = await bash.run(Request("seq 1 1000; echo err >&2"), ctx)
     assert (result.outcome, result.out, result.err) == (
         Exited(0),
-        Captured(seen=3893, dropped=3893),
-        Captured(seen=4, dropped=4),
+        Captured(seen=3893, dropped=3893, dropped_chars=3893),
+        Captured(seen=4, dropped=4, dropped_chars=4),
     )
     assert result.spill is not None
     assert result.spill == Spill(result.spill.path, 3897, complete=True)
@@ -152,7 +153,8 @@ async def test_no_memory_at_all_is_a_limit_too(bash: Bash, tmp_path: Path) -> No
 async def test_a_merged_flood_is_one_stream(bash: Bash) -> None:
     text = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2"
     result = await bash.run(Request(text, merge=True), ToolContext(limits=Limits(output=1000, spill=0)))
-    expected = Captured(head=b"\0" * 500, tail=b"\0" * 500, seen=500_000, dropped=499_000)
+    end = b"\0" * 500
+    expected = Captured(head=end, tail=end, seen=500_000, dropped=499_000, dropped_chars=499_000)
     assert result == Result(
         command=text,
         cwd=os.getcwd(),

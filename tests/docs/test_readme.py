@@ -21,10 +21,18 @@ def test_the_first_commands_are_the_two_that_set_everything_up() -> None:
 
 
 def test_its_python_is_the_example_and_does_what_its_comments_say() -> None:
-    (code,) = blocks("python")
+    code, tool = blocks("python")
     assert (ROOT / "examples" / "quickstart.py").read_text().partition('"""\n\n')[2] == code
+    assert (ROOT / "examples" / "tool.py").read_text().partition('"""\n\n')[2] == tool
+    assert _printed(code) == "timed out after 1 s\npartial\n\n()\n1\n2\n3\n7\n"
+    shown = re.findall(r"print\(.*\)  # (.*)", tool)
+    assert len(shown) == 4
+    assert _printed(tool) == "".join(f"{line}\n" for line in shown).replace("hello 0", "hello\n 0")
+
+
+def _printed(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "timed out after 1 s\npartial\n\n()\n1\n2\n3\n7\n"
+    return done.stdout
 
 
 def test_every_page_it_links_to_exists() -> None:

@@ -384,8 +384,17 @@ def test_a_spill_that_is_no_file_is_not_read(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_written_no_file_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    text = for_model(result(Exited(0), "x\n" * 3 + "y" * 50_000), directory=lambda: str(file / "none"))
+    (tmp_path / "file").touch()
+    text = for_model(result(Exited(0), "x\n" * 3 + "y" * 50_000), directory=lambda: str(tmp_path / "file" / "none"))
     assert "left out]" in text or "of line 4]" in text
     assert str(tmp_path) not in text
+
+
+async def test_a_file_that_has_to_be_written_is_named_for_its_conversation_in_a_directory_that_is_made(
+    bash: Bash, tmp_path: Path
+) -> None:
+    place = tmp_path / "not" / "there" / "yet"
+    answer = await bash.call({"command": BOOM}, ToolContext(output_dir=place, conversation_id="talk"))
+    (file,) = place.iterdir()
+    assert re.fullmatch(r"bash-talk-[0-9a-f]{8}\.log", file.name)
+    assert str(file) in answer.text

@@ -17,7 +17,7 @@ _BLOCK = 1024 * 1024
 
 
 class SpillFile:
-    __slots__ = ("_cap", "_fd", "complete", "path", "problem", "written")
+    __slots__ = ("_cap", "_fd", "_made", "complete", "path", "problem", "written")
 
     def __init__(self, directory: Callable[[], str], name: str, cap: int) -> None:
         self._cap = cap
@@ -26,12 +26,14 @@ class SpillFile:
         self.problem = ""
         """Why it could not be written, in the system's words."""
         self._fd: int | None = None
+        self._made = False
         self.path = "a file"
         try:
             place = directory()
             self.path = os.path.join(place, f"{name}-{os.urandom(4).hex()}.log")
             os.makedirs(place, mode=0o700, exist_ok=True)
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            self._made = True
         except (OSError, NacreError) as error:
             self._fail(error)
 
@@ -73,5 +75,13 @@ class SpillFile:
         """None when there is no file to speak of."""
         self.close()
         if not self.written:
+            self.discard()
             return None
         return Spill(path=self.path, bytes=self.written, complete=self.complete)
+
+    def discard(self) -> None:
+        """Nobody is to read it."""
+        self.close()
+        if self._made:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)

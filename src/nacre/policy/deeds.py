@@ -14,9 +14,11 @@ from nacre.policy.rule import Around, FindsInScript, Hit, Rule
 from nacre.policy.rules import fork_bomb
 from nacre.shell.command import Command, Script
 from nacre.shell.state import absolute
+from nacre.shell.text import globbed
 from nacre.verdict import Decision
 
 Deed: TypeAlias = Callable[[Command, Around], bool]
+_HERE = later(r"^(?:\./+)+")
 
 
 def deed(
@@ -76,6 +78,18 @@ def removes_as_root(command: Command, _: Around) -> bool:
 def _names_root(command: Command, around: Around) -> bool:
     places = [precious(target, command, around) for target in command.operands()]
     return any(place is not None and place.kind is Kind.ROOT for place in places)
+
+
+def removes_by_name(*names: str) -> Deed:
+    """With all that is in it: what is called so, wherever it is removed from. A `*` here is a glob, not a character."""
+    meant = {globbed(name) for name in names}
+
+    def does(command: Command, around: Around) -> bool:
+        if not removes_tree(command, around):
+            return False
+        return any(_HERE.sub("", target).rstrip("/") in meant for target in command.operands())
+
+    return does
 
 
 def makes_filesystem(command: Command, _: Around) -> bool:

@@ -91,7 +91,7 @@ def rendered(
     kept = Kept(spill=result.spill) if kept is None else kept
     silent = not result.both.seen
     before = list(_ending(result, options, silent=silent))
-    after = [remark for remark in result.remarks if not _is_said(remark, result)]
+    after = [remark for remark in result.remarks if not is_said(remark, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
     if options.apart and kept.spill is not None and result.dropped:
@@ -106,14 +106,14 @@ def rendered(
 
 
 def _ending(result: Result, options: ModelOptions, *, silent: bool) -> Iterator[str]:
-    words = _how(result, options)
+    words = how(result, options)
     if silent and not isinstance(result.outcome, Refused | NotStarted | Running):
         yield f"{words}; no output" if words else "no output"
     elif words:
         yield words
 
 
-def _how(result: Result, options: ModelOptions) -> str:
+def how(result: Result, options: ModelOptions) -> str:
     """How it ended, and what can be done; empty for plain success."""
     outcome = result.outcome
     match outcome:
@@ -151,8 +151,8 @@ def _task(result: Result) -> str:
     return f"what it left running is task {result.task.id}, which prints to {result.task.output_file}"
 
 
-def _is_said(remark: str, result: Result) -> bool:
-    """In other words, by `_how` or `_task`."""
+def is_said(remark: str, result: Result) -> bool:
+    """In other words, by whoever names the task."""
     return result.task is not None and remark.startswith(f"{_GOES_ON}{result.task.id};")
 
 

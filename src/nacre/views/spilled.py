@@ -7,13 +7,12 @@ errors in it. `for_model` makes a spill where the text is cut and memory held it
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import time
 from collections.abc import Callable, Iterable
 
-from nacre.errors import NacreError
+from nacre.capture.spill import SpillFile
 from nacre.frozen import replace
 from nacre.output import Middle
 from nacre.output.errors import Scanner
@@ -33,13 +32,15 @@ def for_model(
     *,
     secrets: Iterable[str] = (),
     directory: Callable[[], str] | None = None,
+    name: str = "bash",
 ) -> str:
-    """What a model reads. `directory` is for what has to be written; None: one that goes when this process does."""
+    """What a model reads. `directory` is for what has to be written (None: one that goes when this process does), and
+    `name` is what the file's name begins with."""
     kept = look(result)
     hidden = tuple(secrets)
     text = rendered(result, options, secrets=hidden, kept=kept)
     if text.cut and kept.spill is None and not result.dropped:
-        spill = written(result.both, directory or _private)
+        spill = written(result.both, directory, name)
         text = text if spill is None else rendered(result, options, secrets=hidden, kept=Kept(spill=spill))
     return text.text
 
@@ -97,21 +98,24 @@ def _private() -> str:
     return private_directory()
 
 
-def written(captured: Captured, directory: Callable[[], str]) -> Spill | None:
-    """A spill file of what memory held whole; None if there can be none."""
-    data = captured.head + captured.tail
-    try:
-        place = directory()
-        os.makedirs(place, mode=0o700, exist_ok=True)
-        path = os.path.join(place, f"bash-{os.urandom(4).hex()}.log")
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except (OSError, NacreError):
+def written(captured: Captured, directory: Callable[[], str] | None, name: str = "bash") -> Spill | None:
+    """What memory holds, in a file of its own; None if it could not be written, whole. `directory` as above."""
+    file = SpillFile(directory or _private, name, captured.seen)
+    file.write(captured.head + captured.tail)
+    if file.complete:
+        return file.finished()
+    file.discard()
+    return None
+
+
+def standing(spill: Spill | None) -> Spill | None:
+    """The spill as it is on the disk now; None if it is not there."""
+    if spill is None:
         return None
     try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        status = os.lstat(spill.path)
+    except (OSError, ValueError):
         return None
-    return Spill(path=path, bytes=len(data), complete=True)
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return None
+    return spill if status.st_size >= spill.bytes else replace(spill, bytes=status.st_size, complete=False)

@@ -16,9 +16,10 @@ from nacre.views.answers.answer import Answer
 __all__ = ["Answer", "answer", "problem"]
 
 
-def answer(result: Result, view: View, *, directory: str | None = None) -> Answer:
-    """`directory`: where a file goes that has to be written; None: one that goes when this process does."""
-    made = _shaped(result, view, directory)
+def answer(result: Result, view: View, *, directory: str | None = None, name: str = "bash") -> Answer:
+    """`directory`: where a file goes that has to be written; None: one that goes when this process does. `name`: what
+    its name begins with."""
+    made = _shaped(result, view, directory, name)
     failed = KINDS[type(result.outcome)] if isinstance(result.outcome, NotStarted | Lost) else ""
     if result.hidden is None:
         return replace(made, error=failed, result=result)
@@ -33,12 +34,12 @@ def problem(error: InvalidRequest, complaint: str = "") -> Answer:
     return Answer(text=said, data={"error": told}, error=error.code)
 
 
-def _shaped(result: Result, view: View, directory: str | None) -> Answer:
+def _shaped(result: Result, view: View, directory: str | None, name: str) -> Answer:
     match view:  # each is loaded by whoever needs it
         case Text():
             from nacre.views.answers import text
 
-            return text.answer(result, view, directory)
+            return text.answer(result, view, directory, name)
         case Fields():
             from nacre.views.answers import fields
 
@@ -54,7 +55,7 @@ def _shaped(result: Result, view: View, directory: str | None) -> Answer:
         case Summary():
             from nacre.views.answers import summary
 
-            return summary.answer(result, view, directory)
+            return summary.answer(result, view, directory, name)
         case Streams():
             from nacre.views.answers import streams
 

@@ -1,11 +1,114 @@
-"""Combined."""
+"""One stream as it came, the middle left out where it is too long, between lines that say how it ended.
+
+What is nacre's own begins with `[nacre: `; output that only looks like it is marked (`nacre.notes`).
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+from nacre.capture.characters import broken, incomplete
+from nacre.notes import note, told_apart
+from nacre.output.decode import clean
+from nacre.output.secrets import mask
 from nacre.profiles.view import Combined
-from nacre.result import Result
+from nacre.result import Captured, NotStarted, Refused, Result, Running, Spill, TaskRef
 from nacre.views.answers.answer import Answer
+from nacre.views.model import DEFAULT, how, is_said
+from nacre.views.simplify import MOST, display
+from nacre.views.spilled import standing
+
+_LINE = 100_000
+"""Characters of a command on one line that is displayed whole, without going where it is already."""
 
 
 def answer(result: Result, view: Combined) -> Answer:
-    raise NotImplementedError
+    head, tail, missing = _ends(result.both, view)
+    secrets = () if result.hidden is None else result.hidden.values()
+    parts = [
+        mask(head.decode("utf-8", "replace"), secrets, ends_cut=missing > 0),
+        mask(tail.decode("utf-8", "replace"), secrets, starts_cut=True) if missing else "",
+    ]
+    gap = note(_missing(missing, result.seen, standing(result.spill))) if missing else ""
+    output = told_apart(parts[0]) + _between(parts[0], gap) + told_apart(parts[1])
+    before = [_how(result)]
+    after = [_plainly(remark) for remark in result.remarks if not is_said(remark, result)] + [_left_running(result)]
+    return Answer(
+        text=_joined([note(each) for each in before if each], output, [note(each) for each in after if each]),
+        data={
+            "command": result.command,
+            "display": display(result.command, result.cwd, most=_columns(result.command)),
+            "output": parts[0] + _between(parts[0], gap) + parts[1],
+            "exit_code": result.exit_code,
+            "timed_out": result.timed_out,
+            "truncated": missing > 0,
+            **_background(result.task),
+        },
+    )
+
+
+def _columns(command: str) -> int:
+    return 10 * _LINE if len(command) <= _LINE and "\n" not in command.strip() else MOST
+
+
+def _ends(captured: Captured, view: Combined) -> tuple[bytes, bytes, int]:
+    """Its beginning and its end, cut between characters, and how many bytes lie between them."""
+    if captured.seen <= view.over and not captured.dropped:
+        return captured.head + captured.tail, b"", 0
+    held = b"" if captured.dropped else captured.head + captured.tail
+    head, tail = (held or captured.head)[: view.ends], (held or captured.tail)[-view.ends :]
+    head, tail = head[: len(head) - incomplete(head)], tail[broken(tail) :]
+    return head, tail, captured.seen - len(head) - len(tail)
+
+
+def _missing(count: int, seen: int, spill: Spill | None) -> str:
+    said = f"output truncated: {count:,} of {seen:,} bytes left out here"
+    if spill is None:
+        return said
+    return f"{said}; {'all of it is' if spill.complete else f'the first {spill.bytes:,} bytes are'} in {spill.path}"
+
+
+def _between(head: str, gap: str) -> str:
+    return "" if not gap else f"{gap}\n" if head.endswith("\n") or not head else f"\n{gap}\n"
+
+
+def _how(result: Result) -> str:
+    """How it ended; empty for success with output."""
+    if isinstance(result.outcome, Running) and result.task is not None:
+        return f"it runs in the background: {_task(result.task)}; the last line there will tell how it ended"
+    said = _plainly(how(result, DEFAULT))
+    if result.seen or isinstance(result.outcome, Refused | NotStarted | Running):
+        return said
+    return f"{said}; no output" if said else "no output"
+
+
+def _left_running(result: Result) -> str:
+    if result.task is None or isinstance(result.outcome, Running):
+        return ""
+    if result.task.pid == result.pid:
+        return f"it was task {result.task.id}, process {result.task.pid}, output in {result.task.output_file}"
+    return f"what it left running is {_task(result.task)}"
+
+
+def _task(task: TaskRef) -> str:
+    return (
+        f"task {task.id}, process {task.pid}, process group {task.pgid}, output in {task.output_file}; "
+        f"`kill -9 -{task.pgid}` ends it"
+    )
+
+
+def _background(task: TaskRef | None) -> dict[str, Any]:
+    if task is None:
+        return {}
+    return {"task_id": task.id, "pid": task.pid, "pgid": task.pgid, "output_file": task.output_file}
+
+
+def _plainly(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _joined(before: list[str], output: str, after: list[str]) -> str:
+    """Each on lines of its own; output that stands alone is left as it is."""
+    if not before and not after:
+        return output
+    return "\n".join([*before, *([output.removesuffix("\n")] if output else []), *after])

@@ -1,11 +1,132 @@
-"""Summary."""
+"""A line about the command, and the end of what it printed; what is longer than may be shown is left in a file, whole.
+
+Looks at the end of the output only, however long it is. The texts in brackets are as the document has them.
+"""
 
 from __future__ import annotations
 
+from typing import assert_never
+
+from nacre.output.secrets import mask
 from nacre.profiles.view import Summary
-from nacre.result import Result
+from nacre.result import (
+    Cancelled,
+    Captured,
+    Exited,
+    Hides,
+    Killed,
+    Lost,
+    NotStarted,
+    Outcome,
+    OverLimit,
+    Refused,
+    Result,
+    Running,
+    Signalled,
+    Spill,
+    TimedOut,
+    describe,
+)
 from nacre.views.answers.answer import Answer
+from nacre.views.spilled import standing, written
 
 
-def answer(result: Result, view: Summary, directory: str | None) -> Answer:
-    raise NotImplementedError
+def answer(result: Result, view: Summary, directory: str | None, name: str) -> Answer:
+    line = f"$ {shortened(result.command, view.command)}{_ending(result.outcome)}"
+    file, content = None, _instead(result.outcome)
+    if result.both.seen:
+        file, content = _printed(result, view, directory, name)
+    return Answer(
+        text=line if content is None else f"{line}\n{content}",
+        data={
+            "summary": line,
+            "content": content,
+            "exit_code": result.exit_code,
+            "timed_out": result.timed_out,
+            "bytes": result.seen,
+            "output_file": None if file is None else file.path,
+            "task_id": None if result.task is None else result.task.id,
+            "remarks": list(result.remarks),
+        },
+    )
+
+
+def shortened(command: str, most: int) -> str:
+    """Its first line, and of that not more than so many characters."""
+    first = command.partition("\n")[0].removesuffix("\r").encode("utf-8", "replace").decode()  # it may hold odd bytes
+    return first if len(first) <= most else first[: most - 3] + "..."
+
+
+def _ending(outcome: Outcome) -> str:
+    match outcome:
+        case Exited(0):
+            return ""
+        case Exited(code):
+            return f" (exit {code})"
+        case Signalled():
+            return " (terminated by signal)"
+        case TimedOut(after):
+            return f" (timed out after {after:g}s)"
+        case Refused(rule):
+            return f" (not run: refused by {rule})"
+        case OverLimit() | Cancelled() | Killed() | Running() | NotStarted() | Lost():
+            return f" ({describe(outcome)})"
+        case _:
+            assert_never(outcome)
+
+
+def _instead(outcome: Outcome) -> str | None:
+    """What there is to read of a command that never ran."""
+    match outcome:
+        case Refused(_, reason, instead):
+            return f"{reason}. Instead: {instead}" if instead else reason
+        case NotStarted(_, hint):
+            return hint or None
+        case _:
+            return None
+
+
+def _printed(result: Result, view: Summary, directory: str | None, name: str) -> tuple[Spill | None, str]:
+    """Where all of it is, if that is not the text itself."""
+    both = result.both
+    window = _window(both, view.window)
+    whole = len(window) == both.seen
+    text = _masked(window.decode("utf-8", "replace"), result.hidden, cut=not whole)
+    count = _lines(text)
+    late = result.timed_out
+    if whole and both.seen <= view.bytes and count <= view.lines and not late:
+        return None, text
+    file = standing(result.spill)
+    if file is None and not both.dropped:
+        file = written(both, None if directory is None else lambda: directory, name)
+    if late:
+        what, kept = "partial output before timeout", "full at"
+    elif whole:
+        what, kept = f"showing last {view.lines} of {count} lines", f"full output ({both.seen} bytes) at"
+    else:
+        what, kept = f"showing last {view.lines} lines (tail of {both.seen}-byte output)", "full at"
+    if file is None:
+        said = f"the {both.seen} bytes could not be saved" if late or whole else "it could not be saved"
+    else:
+        said = f"{kept} {file.path}" if file.complete else f"only the first {file.bytes} bytes at {file.path}"
+    return file, f"[{what} — {said}]\n{_last(text, view.lines)}"
+
+
+def _window(captured: Captured, most: int) -> bytes:
+    """So many of its last bytes, or as many of them as are left."""
+    held = captured.tail if captured.dropped else captured.head + captured.tail
+    return held[-most:]
+
+
+def _masked(text: str, hidden: Hides | None, *, cut: bool) -> str:
+    return text if hidden is None else mask(text, hidden.values(), starts_cut=cut)
+
+
+def _lines(text: str) -> int:
+    """A newline at the end begins no line."""
+    return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def _last(text: str, count: int) -> str:
+    end = "\n" if text.endswith("\n") else ""
+    return "\n".join(text.removesuffix("\n").rsplit("\n", count)[-count:]) + end

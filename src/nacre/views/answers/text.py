@@ -9,9 +9,9 @@ from nacre.views.model import ModelOptions
 from nacre.views.spilled import for_model
 
 
-def answer(result: Result, view: Text, directory: str | None) -> Answer:
+def answer(result: Result, view: Text, directory: str | None, name: str) -> Answer:
     options = ModelOptions(output=view.output, apart=view.apart)
-    text = for_model(result, options, directory=None if directory is None else lambda: directory)
+    text = for_model(result, options, directory=None if directory is None else lambda: directory, name=name)
     return Answer(
         text=text,
         data={

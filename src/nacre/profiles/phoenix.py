@@ -1,0 +1,75 @@
+"""phoenix: a mode instead of a timeout, one stream, the middle of long output left out, three kinds of slips refused.
+
+Restricted mode is `ToolContext(access="restricted")`.
+"""
+
+from nacre.policy.deeds import deed, removes_by_name
+from nacre.policy.policy import Policy
+from nacre.profiles.profile import Profile
+from nacre.profiles.tool import Parameter, Tool
+from nacre.profiles.view import Combined
+from nacre.types import KIB
+from nacre.verdict import Decision
+
+_DESCRIPTION = """\
+Run a shell command with `bash -c` and get stdout and stderr back as one text. Each call is a fresh shell. There is no \
+terminal and stdin is empty, so pass answers by flags. A command that takes longer than its mode allows is ended, with \
+everything it started, and what it printed until then is returned. Of output over 128 KB the first and the last 4 KB \
+are returned.
+
+Not run: `git add` of everything (`-A`, `--all`, `.`, `*`), `git push --force` (`--force-with-lease` is fine), \
+`rm -rf` of `/`, `~`, `$HOME`, `.git`, `*` and `.*`."""
+
+_REMOVES_BY_NAME = deed(
+    "rm-whole-directory",
+    "`rm -rf` of `.git`, `*` or `.*` deletes a repository's history, or whatever the directory happens to hold",
+    removes_by_name(".git", "*", ".*"),
+    instead="name what has to go, as in `rm -rf ./build` or `rm -rf build/*`",
+)
+
+PHOENIX = Profile(
+    name="phoenix",
+    timeout=30,
+    slow_timeout=900,
+    max_timeout=900,
+    merge=True,
+    output=128 * KIB,  # what is over that is cut, and then there is a file that has it
+    policy=Policy(
+        decisions={
+            "*": Decision.ALLOW,
+            "git-add-blind": Decision.REFUSE,
+            "git-push-force": Decision.REFUSE,
+            "rm-root-or-home": Decision.REFUSE,
+            "rm-precious": Decision.REFUSE,
+            _REMOVES_BY_NAME.id: Decision.REFUSE,
+        },
+        own=(_REMOVES_BY_NAME,),
+    ),
+    tool=Tool(
+        name="bash",
+        description=_DESCRIPTION,
+        parameters=(
+            Parameter(
+                name="command",
+                kind="string",
+                to="command",
+                required=True,
+                description="The shell command to execute",
+            ),
+            Parameter(
+                name="mode",
+                kind="string",
+                to="mode",
+                choices=("default", "slow", "background"),
+                default="default",
+                description=(
+                    "Execution mode. default: up to 30 seconds. slow: up to 15 minutes, for builds and tests. "
+                    "background: do not wait, for servers; the answer names the process, its group for "
+                    "`kill -9 -<pgid>`, and the file that its output goes to."
+                ),
+            ),
+        ),
+        names_directory=True,
+    ),
+    view=Combined(over=128 * KIB, ends=4 * KIB),
+)

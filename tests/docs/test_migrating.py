@@ -1,0 +1,35 @@
+"""docs/migrating says what is true: the Python of every page runs and prints what its comments say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "docs" / "migrating"
+PAGES = sorted(ROOT.glob("*.md"))
+BLOCKS = [
+    pytest.param(code, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("code", BLOCKS)
+def test_its_python_prints_what_its_comments_say(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    said = re.findall(r"^ *print\(.*\)  # (.*)$", code, re.MULTILINE)
+    lines = iter(done.stdout.splitlines())
+    for comment in said:
+        begins = comment.removesuffix("…")
+        assert any(line == comment or (line.startswith(begins) and comment != begins) for line in lines), comment
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_it_links_to_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", text) if "://" not in target]
+    assert [target for target in targets if not (ROOT / target).exists()] == []

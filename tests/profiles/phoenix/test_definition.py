@@ -1,0 +1,84 @@
+"""What a model is told, and that the tool knows nothing of any conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel, ToolContext
+from nacre.profiles.phoenix import PHOENIX
+from tests.support.lifeline import Lifeline
+
+
+@pytest.mark.req("P-005")
+def test_the_schema_has_a_command_and_one_of_three_modes(phoenix: Bash, ctx: ToolContext) -> None:
+    told = phoenix.definition(ctx)
+    modes = told["input_schema"]["properties"]["mode"].pop("description")
+    assert told["name"] == "bash"
+    assert told["input_schema"] == {
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "minLength": 1, "description": "The shell command to execute"},
+            "mode": {"type": "string", "enum": ["default", "slow", "background"], "default": "default"},
+        },
+        "required": ["command"],
+    }
+    assert [word for word in ("30 seconds", "15 minutes", "`kill -9 -<pgid>`") if word not in modes] == []
+
+
+@pytest.mark.req("P-005", "P-010")
+def test_the_description_names_the_directory_of_the_conversation(phoenix: Bash, tmp_path: Path) -> None:
+    for place in (tmp_path / "one", tmp_path / "two"):
+        place.mkdir()
+        told = phoenix.definition(ToolContext(working_dir=place))["description"]
+        assert told == f"{PHOENIX.tool.description}\n\nWorking directory: {place}"
+    assert len(PHOENIX.tool.description) < 900
+
+
+@pytest.mark.req("P-010")
+async def test_one_instance_serves_many_conversations_at_once(phoenix: Bash, tmp_path: Path) -> None:
+    places = [tmp_path / str(number) for number in range(8)]
+    for place in places:
+        place.mkdir()
+    calls = [
+        phoenix.call({"command": "cd /; cd - >/dev/null; pwd"}, ToolContext(working_dir=place)) for place in places
+    ]
+    assert [made.text for made in await asyncio.gather(*calls)] == [f"{place}\n" for place in places]
+    assert (await phoenix.call({"command": "cd .. && X=1"}, ToolContext(working_dir=places[0]))).error == ""
+    again = await phoenix.call({"command": 'pwd; echo "${X-unset}"'}, ToolContext(working_dir=places[0]))
+    assert again.text == f"{places[0]}\nunset\n"
+
+
+@pytest.mark.req("P-010")
+async def test_the_contexts_switch_ends_its_own_call_and_no_other(
+    phoenix: Bash, place: Path, life: Lifeline, other_life: Lifeline
+) -> None:
+    one, two = Cancel(), Cancel()
+    calls = [
+        asyncio.create_task(
+            phoenix.call(
+                {"command": f"echo begun; {line.hold} sleep 61"}, ToolContext(working_dir=place, cancel=cancel)
+            )
+        )
+        for line, cancel in ((life, one), (other_life, two))
+    ]
+    await life.held()
+    await other_life.held()
+    one.cancel()
+    made = await calls[0]
+    assert (made.text, made.data["output"], made.error) == ("[nacre: cancelled]\nbegun", "begun\n", "")
+    assert not calls[1].done()
+    two.cancel()
+    await calls[1]
+    await life.ended()
+    await other_life.ended()
+
+
+@pytest.mark.req("P-010")
+async def test_a_switch_thrown_before_the_call_runs_nothing(phoenix: Bash, place: Path) -> None:
+    cancel = Cancel()
+    cancel.cancel()
+    made = await phoenix.call({"command": "touch ran"}, ToolContext(working_dir=place, cancel=cancel))
+    assert (made.text, list(place.iterdir())) == ("[nacre: cancelled; no output]", [])

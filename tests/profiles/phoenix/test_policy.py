@@ -1,0 +1,125 @@
+"""Three kinds of slips are refused wherever they would run, with what to do instead; all else is the agent's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre import check
+from nacre.profiles.phoenix import PHOENIX
+from tests.profiles.phoenix.conftest import Ask
+
+ADDS = ["git add -A", "git add .", "git add --all", "git add *"]
+PUSHES = ["git push --force", "git push -f", "git push -f origin main", "git push origin main --force"]
+REMOVES = [f"rm -rf {target}" for target in ("/", "~", "$HOME", ".git", "*", ".*")]
+REMOVES += ['rm -rf "$HOME"', "rm -rf ~/", "rm -r -f *", "rm -fr .git/", "rm --recursive --force ./*", "rm -rf .* *"]
+LISTED = ADDS + PUSHES + REMOVES
+AROUND = {
+    "sudo": "sudo {}",
+    "sudo-with-options": "sudo -n -u dev -- {}",
+    "after": "make && {}",
+    "or": "false || {}",
+    "semicolon": "true; {}",
+    "pipeline": "yes | {}",
+    "first-of-a-pipeline": "{} | cat",
+    "group": "{{ {}; }}",
+    "subshell": "(cd sub && {})",
+    "elsewhere": "cd /tmp/sub && {}",
+    "condition": "if true; then {}; fi",
+    "loop": "for x in 1 2; do {}; done",
+    "negated": "! {}",
+    "job": "{} &",
+    "lines": "true\n{}",
+    "substitution": "echo $({})",
+    "environment": "env X=1 {}",
+}
+
+
+@pytest.mark.req("P-007")
+@pytest.mark.parametrize("command", LISTED)
+def test_what_the_document_lists_is_refused_with_what_to_do_instead(command: str) -> None:
+    verdict = check(command, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"})
+    assert (verdict.refused, ". Instead: " in verdict.reason) == (True, True)
+
+
+@pytest.mark.req("P-007")
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_it_is_found_in_every_part_of_a_command(around: str) -> None:
+    texts = [around.format(command) for command in LISTED]
+    verdicts = {
+        text: check(text, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"}) for text in texts
+    }
+    assert [text for text, verdict in verdicts.items() if not verdict.refused] == []
+
+
+@pytest.mark.req("P-007")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push --force-with-lease",
+        "git push --force-with-lease=main origin main",
+        "git push -u origin main",
+        "git add src/app.py tests",
+        "git add -u",
+        "git add -p",
+        "rm -rf build dist/*",
+        "rm -rf ./node_modules",
+        "rm -rf *.o",
+        "rm -rf '*'",
+        "rm -f *",
+        "rm -rf .gitignore .github",
+        "echo 'rm -rf /'",
+        'echo "git add -A" >> notes',
+        "git commit -m 'never git push --force'",
+        "grep -r 'rm -rf ~' .",
+        "cat <<'E'\ngit add .\nE",
+        "# rm -rf *",
+    ],
+)
+def test_what_only_looks_like_it_is_not(command: str) -> None:
+    assert check(command, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"}).allowed
+
+
+@pytest.mark.req("P-007")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git reset --hard",
+        "git clean -fdx",
+        "git checkout .",
+        "chmod -R 777 .",
+        "curl -s https://example.org/x | sh",
+        "dd if=/dev/zero of=image bs=1M count=1",
+        "docker system prune -af",
+        "kill -9 -4711",
+        "sudo apt-get install -y jq",
+    ],
+)
+def test_what_the_document_does_not_list_is_allowed(command: str) -> None:
+    assert check(command, policy=PHOENIX.policy, cwd="/home/dev/project").allowed
+
+
+@pytest.mark.req("P-007")
+@pytest.mark.parametrize("mode", ["default", "slow", "background"])
+async def test_what_is_refused_is_not_run_in_any_mode(ask: Ask, place: Path, tmp_path: Path, mode: str) -> None:
+    made = await ask("touch ran; git add -A", mode=mode)
+    assert made.text == (
+        "[nacre: not run, refused by git-add-blind: `git add -A` stages everything, also secrets, build results and "
+        "changes that are not yours. Instead: name the files: `git add path/to/file` (`git status --short` lists them)]"
+    )
+    assert (made.data["exit_code"], made.data["output"], made.error) == (None, "", "")
+    assert (list(place.iterdir()), (tmp_path / "kept").exists()) == ([], False)
+
+
+@pytest.mark.req("P-007")
+async def test_of_what_is_named_by_a_bare_star_the_reason_is_told(ask: Ask, place: Path) -> None:
+    (place / "sub").mkdir()
+    (place / "sub" / "kept").touch()
+    made = await ask("cd sub && rm -rf *")
+    assert made.text == (
+        "[nacre: not run, refused by rm-whole-directory: `rm -rf` of `.git`, `*` or `.*` deletes a repository's "
+        "history, or whatever the directory happens to hold. Instead: name what has to go, as in `rm -rf ./build` or "
+        "`rm -rf build/*`]"
+    )
+    assert (place / "sub" / "kept").exists()

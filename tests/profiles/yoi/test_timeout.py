@@ -1,0 +1,89 @@
+"""Seconds, clamped; and what is there of a command that had not enough of them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.asked import request_from
+from nacre.compat.yoi import BashTool, InvalidArgument
+from nacre.plan import plan_for
+from nacre.profiles.yoi import YOI
+from nacre.types import ToolContext
+from tests.profiles.yoi.conftest import Execute
+from tests.support.lifeline import Lifeline
+
+
+@pytest.mark.req("Y-02")
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ({}, 120),
+        ({"timeout": None}, 120),
+        ({"timeout": 0}, 1),
+        ({"timeout": 1}, 1),
+        ({"timeout": 2}, 2),
+        ({"timeout": 599}, 599),
+        ({"timeout": 600}, 600),
+        ({"timeout": 601}, 600),
+        ({"timeout": 10**15}, 600),
+    ],
+    ids=["none", "null", "0", "1", "2", "599", "600", "601", "huge"],
+)
+def test_a_timeout_is_brought_into_its_bounds(given: dict[str, Any], seconds: float) -> None:
+    plan = plan_for(request_from({"command": "true", **given}, YOI), ToolContext(), YOI, {})
+    assert (plan.timeout, plan.remarks) == (seconds, ())
+
+
+@pytest.mark.req("Y-02", "Y-14")
+@pytest.mark.parametrize("timeout", ["-1", "1.5", '"30"', "true", "[1]", "NaN", "1e400"])
+async def test_what_is_no_number_of_seconds_is_an_invalid_argument(tool: BashTool, timeout: str, outputs: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"^invalid Bash input: `timeout` is "):
+        await tool.execute(f'{{"command": "touch ran", "timeout": {timeout}}}')
+    assert not (outputs.parent / "workspace" / "ran").exists()
+
+
+@pytest.mark.req("Y-07")
+async def test_what_was_printed_before_the_time_was_up_is_kept(execute: Execute, outputs: Path, life: Lifeline) -> None:
+    output = await execute(f"{life.hold} seq 100; sleep 60", timeout=1)
+    (file,) = outputs.iterdir()
+    assert output.summary.endswith(" (timed out after 1s)")
+    assert output.content == f"[partial output before timeout — full at {file}]\n" + "".join(
+        f"{number}\n" for number in range(21, 101)
+    )
+    assert file.read_text() == "".join(f"{number}\n" for number in range(1, 101))
+    await life.ended()
+
+
+@pytest.mark.req("Y-07")
+async def test_a_little_is_kept_in_a_file_too(execute: Execute, outputs: Path) -> None:
+    output = await execute("printf half; sleep 60", timeout=1)
+    (file,) = outputs.iterdir()
+    assert output.content == f"[partial output before timeout — full at {file}]\nhalf"
+    assert file.read_text() == "half"
+
+
+@pytest.mark.req("Y-07", "Y-13")
+async def test_nothing_printed_is_no_content_and_no_file(execute: Execute, outputs: Path) -> None:
+    output = await execute("sleep 60", timeout=0)
+    assert (output.summary, output.content) == ("$ sleep 60 (timed out after 1s)", None)
+    assert list(outputs.iterdir()) == []
+
+
+@pytest.mark.req("Y-09")
+async def test_a_job_that_never_ends_is_bounded_by_the_timeout(execute: Execute, life: Lifeline) -> None:
+    output = await execute(f"{life.hold} sleep 60 & echo started", timeout=1)
+    assert output.summary.endswith(" (timed out after 1s)")
+    assert output.content is not None
+    assert output.content.endswith("]\nstarted\n")
+    await life.ended()
+
+
+@pytest.mark.req("Y-09")
+async def test_the_exit_code_is_the_commands_and_not_that_of_its_jobs(execute: Execute, workspace: Path) -> None:
+    gate = shlex.quote(str(workspace / "gate"))
+    output = await execute(f"mkfifo {gate}; (read _ <{gate}; echo job; exit 9) & echo go >{gate}; (exit 3)")
+    assert (output.summary.endswith(" (exit 3)"), output.content) == (True, "job\n")
