@@ -59,6 +59,10 @@ requirements: venv ## each requirement with the tests that prove it
 rules: venv ## write docs/rules anew from the rules
 	$(BIN)/python scripts/rule_pages.py
 
+.PHONY: profiles
+profiles: venv ## write docs/profiles.md anew from the profiles
+	$(BIN)/python scripts/profile_pages.py
+
 .PHONY: constraints
 constraints: ## pin the newest development dependencies anew (needs uv)
 	scripts/constraints.sh $(UV)

@@ -65,12 +65,15 @@ class Arguments:
 
     def number(self, name: str, default: float) -> float:
         value = self._numeral(self.take(name, default), float)
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise bad(name, value, "Give a number.")
         try:
-            return float(value)
+            number = float(value)
         except OverflowError:
-            raise bad(name, value, "Give a number.") from None
+            number = math.nan
+        if math.isnan(number):
+            raise bad(name, value, "Give a number.")
+        return number
 
     def whole(self, name: str) -> int | None:
         value = self._numeral(self.take(name), int)
@@ -127,5 +130,5 @@ def shown(value: object) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
-        text = repr(value)
+        text = repr(value) if not isinstance(value, int) else "a number of thousands of digits"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -43,13 +43,20 @@ def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> 
                 "missing_argument", f"`{parameter.name}` is missing.", field=parameter.name, hint="Pass it."
             )
         absent = not given.has(parameter.name) and not (parameter.null_is_unlimited and given.is_null(parameter.name))
-        value = _value(parameter, given)
-        if not absent and value is not None:
+        if absent:
+            given.take(parameter.name)  # it is known, if somebody asks
+        elif (value := _value(parameter, given)) is not None:
             values[parameter.to] = value
     if tool.strict:
         given.check_rest()
     if not values["command"].strip():
         raise InvalidRequest("empty_command", "The command is empty.", field="command", hint="Give a shell command.")
+    for parameter in tool.parameters:
+        value = values.get(parameter.to)
+        if parameter.required and isinstance(value, str) and not value.strip():
+            raise InvalidRequest(
+                "missing_argument", f"`{parameter.name}` is empty.", field=parameter.name, hint="Pass some text."
+            )
     return Asked(_request(values, profile), values.get("capture", True))
 
 
@@ -103,6 +110,8 @@ def _request(values: dict[str, Any], profile: Profile) -> Request:
     if values.get("background"):
         mode = "background"
     limit: float | None = values.get("timeout")
+    if mode == "background" and profile.tool.untimed_tasks:
+        limit = None
     yields = None
     if profile.tool.deadline == "yield_after" and mode != "background":
         yields = limit or (profile.slow_timeout if mode == "slow" else profile.timeout)

@@ -57,6 +57,11 @@ class Session:
         """Where the next command starts."""
 
     @property
+    def context(self) -> ToolContext:
+        """What its calls get, but for the directory."""
+        return self._ctx
+
+    @property
     def changes(self) -> Mapping[str, str | None]:
         """What commands have exported so far, and (None) what they have unset."""
         return MappingProxyType(self._changes)

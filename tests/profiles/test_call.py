@@ -207,3 +207,15 @@ async def test_a_profile_can_confine_by_itself(tmp_path: Path) -> None:
     assert "Commands have no network." in bash.definition()["description"]
     with pytest.raises(Exception, match="has no meaning"):
         await bash.run("true", ToolContext(network=True))
+
+
+def test_what_is_not_given_is_not_measured() -> None:
+    tool = Tool(
+        parameters=(
+            Parameter(name="command", kind="string", to="command", required=True),
+            Parameter(name="timeout", kind="number", to="timeout", least=1),
+        ),
+        strict=True,
+    )
+    assert request_from({"command": "true"}, Profile(name="x", tool=tool)) == Request("true")
+    assert request_from({"command": "true", "timeout": None}, Profile(name="x", tool=tool)) == Request("true")

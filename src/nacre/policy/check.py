@@ -26,8 +26,9 @@ def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain
     """`ask_plain`: somebody wants to know whether it is plain."""
     findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
     if len(findings) > 1:
-        # words that somebody has fixed come before our own
-        findings.sort(key=lambda finding: (-finding.decision.strictness, not finding.wording, finding.start))
+        # words that somebody has fixed come before our own, in the order in which he looks for them
+        order = {rule.id: number - len(policy.own) for number, rule in enumerate(policy.own) if rule.wording}
+        findings.sort(key=lambda each: (-each.decision.strictness, order.get(each.rule, 0), each.start))
     harmless = ask_plain and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
     return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)

@@ -11,10 +11,13 @@ from typing import TypeAlias
 from nacre.patterns import later
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
-from nacre.policy.rules import fork_bomb
-from nacre.shell.command import Command, Script
+from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, netcat_shell
+from nacre.policy.shells import pipes, takes_orders
+from nacre.policy.writes import Deed as Change
+from nacre.policy.writes import changes
+from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import globbed
+from nacre.shell.text import DOWNLOADED, globbed
 from nacre.verdict import Decision
 
 Deed: TypeAlias = Callable[[Command, Around], bool]
@@ -115,6 +118,12 @@ def copies(source: str = "", target: str = "") -> Deed:
     return does
 
 
+def copies_device(command: Command, around: Around) -> bool:
+    """`dd` from a device, or onto one. What is piped into it, without `if=`, may go to `/dev/null`."""
+    onto = "/dev/" if any(word.startswith("if=") for word in command.args) else "/dev/sd"
+    return copies(source="/dev/")(command, around) or copies(target=onto)(command, around)
+
+
 def redirects_to(*beginnings: str) -> Deed:
     """Output into a file whose name begins so."""
 
@@ -125,12 +134,43 @@ def redirects_to(*beginnings: str) -> Deed:
     return does
 
 
+def writes_disk(command: Command, around: Around) -> bool:
+    """Past its filesystem, in whatever way."""
+    return redirects_to("/dev/sd")(command, around) or disk_write.finds(command, around) is not None
+
+
+def fills(*beginnings: str) -> Deed:
+    """The same by whatever writes there: `tee`, `cp`. Not `dd`: that is `copies`."""
+
+    def does(command: Command, _: Around) -> bool:
+        filled = [absolute(target, command.cwd) for change, target in changes(command) if change is Change.FILLS]
+        return not command.runs("dd") and any(path.startswith(beginnings) for path in filled)
+
+    return does
+
+
 def opens_to_all(command: Command, _: Around) -> bool:
     """`chmod -R 777`."""
-    return command.runs("chmod") and command.has("-R", "--recursive") and any(m in command.args for m in _EVERYBODY)
+    return command.runs("chmod") and command.has("-R", "--recursive") and any(map(_EVERYBODY.fullmatch, command.args))
 
 
-_EVERYBODY = ("777", "0777", "a+rwx", "a=rwx", "ugo+rwx", "ugo=rwx", "+rwx")
+_EVERYBODY = later(r"[0-7]{0,2}777|(?:a|ugo)?[+=]rwx")
+
+
+def runs_download(command: Command, around: Around) -> bool:
+    """Text from the network, as far as it can be followed."""
+    return download_to_shell.finds(command, around) is not None
+
+
+def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    """… and what a program that nobody knows has made of it: `curl … | filter | bash`."""
+    fed: dict[int, int] = {}
+    for left, right in pipes(script):
+        if left.start in fed or left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""):
+            fed[right.start] = fed.get(left.start, left.start)
+            if takes_orders(right):
+                return fed[right.start], right.end, Hit()
+    return None
 
 
 def chained_to(name: str, *operators: str) -> FindsInScript:
@@ -186,3 +226,68 @@ _BETWEEN = " \t\r\n({!"
 
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""
+
+
+def unless(program: str, does: Deed) -> Deed:
+    """The deed, done by any other program."""
+    return lambda command, around: not command.runs(program) and does(command, around)
+
+
+def within(piece: str, does: Deed) -> FindsInScript:
+    """The deed, in a text that has this piece in it, wherever that stands."""
+
+    def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+        if piece not in script.text:
+            return None
+        done = (each for each in script.commands if not each.calls and does(each, around))
+        return next(((each.start, each.end, Hit()) for each in done), None)
+
+    return in_script
+
+
+def forks_without_end(command: Command, around: Around) -> bool:
+    """The same in another language: `perl -e 'fork while fork'`."""
+    return fork_bomb.finds(command, around) is not None
+
+
+def serves_program(command: Command, around: Around) -> bool:
+    """`nc -e /bin/…`: a program of the system, or a shell wherever it lies, for whoever is at the other end."""
+    if not command.runs(*netcat_shell.RULE.commands):
+        return False
+    named = command.name != "socat" and any("/bin/" in program for _, program in netcat_shell.started(command))
+    return named or netcat_shell.finds(command, around) is not None
+
+
+serves_shell = netcat_shell.in_script
+"""`sh -i | nc host port`."""
+
+
+def runs_decoded(command: Command, around: Around) -> bool:
+    """Text that came out of base64 or its like."""
+    return decode_to_shell.finds(command, around) is not None
+
+
+def pipes_base64(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+    """`base64 … | bash`, decoded or not."""
+    for left, right in pipes(script):
+        if left.runs("base64", "gbase64") and takes_orders(right):
+            return left.start, right.end, Hit()
+    return None
+
+
+def in_any_case(does: Deed) -> Deed:
+    """Also in capitals: there are file systems on which `RM` is `rm`."""
+
+    def either(command: Command, around: Around) -> bool:
+        if does(command, around):
+            return True
+        words = tuple(word.lower() for word in command.argv)
+        targets = [each.target for each in command.redirects]
+        if words == command.argv and targets == [target.lower() for target in targets]:
+            return False
+        opened = tuple(Opened(each.descriptor, each.operator, each.target.lower()) for each in command.redirects)
+        lower = Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
+        lower.redirects, lower.settled = opened, command.settled
+        return does(lower, around)
+
+    return either

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from nacre.errors import InvalidPolicy
 from nacre.policy.check import LONGEST
 from nacre.policy.policy import decision_of
-from nacre.policy.rule import Around, Finds, Hit, Rule
+from nacre.policy.rule import Around, Finds, FindsInScript, Hit, Rule
 from nacre.shell import Command, Script, read
 from nacre.shell.text import could_be, has_glob, shown
 from nacre.verdict import Decision
 
 _ANY = ("ls", "> f", "x=1", "a=(1 2)", '"$X" "$@"', "./* -- -x", "f() { :; }; f", "cat <<< x | sh")
 """What a predicate may be asked about."""
+_NEWLINE = re.compile("\n")
 
 
 class InvalidRule(InvalidPolicy):
@@ -69,24 +70,44 @@ def rule(
 
 
 def text_rule(id: str, *pieces: str, regex: bool = False, lower: bool = False, wording: str = "") -> Rule:
-    """By the text itself, wherever it stands, in quotes or comments too: `pieces` in this order on one line, as they
-    are or as regular expressions; `lower`: whatever their case. It knows nothing of shells; the other rules do."""
+    """By the text itself, wherever it stands, in quotes or comments too: `pieces` in this order, each beginning on the
+    line where the one before it ends, as they are or as regular expressions; `lower`: whatever their case. It knows
+    nothing of shells; the other rules do."""
     patterns = [re.compile(piece if regex else re.escape(piece), re.IGNORECASE if lower else 0) for piece in pieces]
 
     def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
-        first = patterns[0].search(script.text)
-        while first is not None:  # piece by piece, each where it is first found: no text takes long
-            end, stop = first.end(), _line_end(script.text, first.end())
-            for pattern in patterns[1:]:
-                found = pattern.search(script.text, end, stop)
+        first, *others = [_Ahead(pattern, script.text) for pattern in patterns]
+        newline, place = _Ahead(_NEWLINE, script.text), 0
+        while (begun := first.after(place)) is not None:
+            end = begun.end()
+            place = max(end, begun.start() + 1)
+            for other in others:
+                found = other.after(end)
                 if found is None:
+                    return None
+                stop = newline.after(end)
+                if stop is not None and stop.start() < found.start():
                     break
                 end = found.end()
             else:
-                return first.start(), end, Hit()
-            first = patterns[0].search(script.text, max(stop, first.end()))
+                return begun.start(), end, Hit()
         return None
 
+    return _about_text(id, in_script, wording)
+
+
+def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
+    """By all of these texts, wherever each of them stands and whatever its case."""
+    patterns = [re.compile(re.escape(piece), re.IGNORECASE) for piece in pieces]
+
+    def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+        found = [each for pattern in patterns if (each := pattern.search(script.text))]
+        return (*found[0].span(), Hit()) if len(found) == len(patterns) else None
+
+    return _about_text(id, in_script, wording)
+
+
+def _about_text(id: str, in_script: FindsInScript, wording: str) -> Rule:
     return Rule(
         id=id,
         decision=Decision.REFUSE,
@@ -97,9 +118,18 @@ def text_rule(id: str, *pieces: str, regex: bool = False, lower: bool = False, w
     )
 
 
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
+class _Ahead:
+    """Where a pattern is next found, from places further and further on: the text is gone through once."""
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._pattern = pattern
+        self._text = text
+        self._found = pattern.search(text)
+
+    def after(self, place: int) -> re.Match[str] | None:
+        if self._found is not None and self._found.start() < place:
+            self._found = self._pattern.search(self._text, place)
+        return self._found
 
 
 def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:

@@ -45,6 +45,8 @@ class Tool:
     parameters: tuple[Parameter, ...] = ()
     deadline: Literal["timeout", "yield_after"] = "timeout"
     """What `timeout` is: the end of the command, or of the waiting for it, after which it goes on as a task."""
+    untimed_tasks: bool = False
+    """What is started in the background has no timeout, whatever is passed for one."""
     names_directory: bool = False
     """The description names the working directory."""
     lenient: bool = False

@@ -80,11 +80,18 @@ def _new_directory(store: str) -> tuple[str, str]:
 def discard(directory: str) -> None:
     """It has come to nothing."""
     store, name = os.path.split(directory)
-    for each in (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN):
+    for each in (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, *_links(directory)):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
     with contextlib.suppress(OSError):  # something else is there: the next sweep will see
         os.rmdir(directory)
+
+
+def _links(directory: str) -> list[str]:
+    """Other names for its log."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        return [entry.name for entry in entries if entry.is_symlink()]
+    return []
 
 
 def not_kept(store: str, error: OSError) -> InvalidRequest:

@@ -272,4 +272,10 @@ async def test_the_strict_characters_can_be_switched_off() -> None:
 @pytest.mark.req("T-03", "T-04")
 def test_a_pattern_is_named_before_a_character() -> None:
     assert "'fdisk'" in verdict("ls; fdisk -l", STRICT)
-    assert "'; rm'" in verdict("ls; rm -rf x", STRICT)
+    assert "'; rm'" in verdict("ls; rm x", STRICT)
+
+
+@pytest.mark.req("T-03")
+def test_of_several_patterns_the_one_that_would_stop_it_alone_is_named() -> None:
+    assert "'rm -rf'" in verdict("ls; rm -rf x")
+    assert "'rm -rf /'" in verdict("true && sudo rm -rf /")

@@ -8,6 +8,7 @@ Misses   tunnels by other programs (chisel, ngrok, ssh -R), or in a language of 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
@@ -16,34 +17,39 @@ from nacre.shell import Command, Script
 from nacre.shell.text import DOWNLOADED, whole
 from nacre.verdict import Decision
 
-_NETCATS = ("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd")
+NETCATS = ("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd")
 _NETWORK = later(r"(?:tcp|udp|openssl|ssl|sctp|socks|proxy)\w*(?:-\w+)*:", re.IGNORECASE)
 _EXECUTES = later(r"(?:exec|system|shell):['\"]?([^\s,'\"]+)", re.IGNORECASE)
 
 
 def finds(command: Command, around: Around) -> Hit | None:
     if command.name == "socat":
-        started = [found[1] for word in command.args if (found := _EXECUTES.match(word))]
-        return Hit() if any(map(is_shell, started)) and any(map(_NETWORK.match, command.args)) else None
-    for index, word in enumerate(command.args):
-        found = re.fullmatch(r"-[A-Za-z0-9]*?([ec])(/.*)?|(--(?:sh-)?exec)(?:=(.*))?", word, re.DOTALL)
-        if found is None:
-            continue
-        value = found[2] or found[4] or "".join(command.args[index + 1 : index + 2])
-        program = "".join(value.split()[:1])
-        if is_shell(program) or (program and not whole(program) and found[1] != "c"):
+        programs = [found[1] for word in command.args if (found := _EXECUTES.match(word))]
+        return Hit() if any(map(is_shell, programs)) and any(map(_NETWORK.match, command.args)) else None
+    for option, program in started(command):
+        if is_shell(program) or (program and not whole(program) and option != "c"):
             return Hit()
     return None
 
 
+def started(command: Command) -> Iterator[tuple[str, str]]:
+    """What a netcat is told to start, and by which option: `c`, `e` or a long one."""
+    args = command.args
+    for index, word in enumerate(args):
+        found = re.fullmatch(r"-[A-Za-z0-9]*?([ec])(/.*)?|(--(?:sh-)?exec)(?:=(.*))?", word, re.DOTALL)
+        if found is not None:
+            value = found[2] or found[4] or "".join(args[index + 1 : index + 2])
+            yield found[1] or found[3], "".join(value.split()[:1])
+
+
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
     """`sh -i | nc host port`; the other way round, `nc | sh`, is text from the network that a shell runs."""
-    if not any(command.name in (*_NETCATS, "telnet") for command in script.commands):
+    if not any(command.name in (*NETCATS, "telnet") for command in script.commands):
         return None
     for left, right in pipes(script):
-        if right.name in (*_NETCATS, "telnet") and takes_orders(left):
+        if right.name in (*NETCATS, "telnet") and takes_orders(left):
             return left.start, right.end, Hit()
-        if left.name in (*_NETCATS, "telnet") and takes_orders(right) and DOWNLOADED in (right.stdin or ""):
+        if left.name in (*NETCATS, "telnet") and takes_orders(right) and DOWNLOADED in (right.stdin or ""):
             return left.start, right.end, Hit()
     return None
 
@@ -53,7 +59,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would let whoever is at the other end work on this machine",
     instead="`nc -zv host port`, to see whether a port answers",
-    commands=(*_NETCATS, "socat", "telnet"),
+    commands=(*NETCATS, "socat", "telnet"),
     finds=finds,
     in_script=in_script,
     hits=(

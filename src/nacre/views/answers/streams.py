@@ -1,11 +1,81 @@
-"""Streams."""
+"""Both streams, each from its beginning as far as it may go, and how it ended. What went beyond is counted."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from nacre.capture.characters import incomplete
+from nacre.frozen import frozen
+from nacre.output.secrets import mask
 from nacre.profiles.view import Streams
-from nacre.result import Result
+from nacre.result import Captured, Exited, Hides, Lost, NotStarted, Refused, Result, describe
 from nacre.views.answers.answer import Answer
+
+NO_CODE = -1
+"""Of what did not exit by itself."""
+
+
+@frozen
+class Beginning:
+    text: str
+    left_out: int = 0
+    """Bytes."""
 
 
 def answer(result: Result, view: Streams) -> Answer:
-    raise NotImplementedError
+    out, err = beginning(result.out, view.limit, result.hidden), beginning(result.err, view.limit, result.hidden)
+    code = NO_CODE if result.exit_code is None else result.exit_code
+    data: dict[str, Any] = {
+        "exit_code": code,
+        "stdout": out.text,
+        "stderr": err.text,
+        "timed_out": result.timed_out,
+        "metadata": {
+            "duration": round(result.duration, 6),
+            "operation_id": "",
+            "primitive": "bash",
+            "stdout_left_out": out.left_out,
+            "stderr_left_out": err.left_out,
+            "task": None if result.task is None else result.task.id,
+        },
+    }
+    if trouble := _trouble(result):
+        data["error"] = {"kind": trouble[0], "message": trouble[1]}
+        return Answer(text=f"Error: {trouble[1]}", data=data)
+    ended = "" if isinstance(result.outcome, Exited) else f" ({describe(result.outcome)})"
+    parts = [f"exit_code: {code}{ended}", *_section("stdout", out), *_section("stderr", err), *result.remarks]
+    return Answer(text="\n".join(parts), data=data)
+
+
+def beginning(captured: Captured, limit: int, hidden: Hides | None) -> Beginning:
+    """As UTF-8, invalid bytes replaced, cut between characters. The beginning of a secret that the cut has left is
+    masked as all of it would be."""
+    held = captured.head if captured.dropped else captured.head + captured.tail
+    kept = held[:limit]
+    cut = len(kept) < captured.seen
+    if cut:
+        kept = kept[: len(kept) - incomplete(kept)]
+    text = kept.decode("utf-8", "replace")
+    if hidden is not None and (values := hidden.values()):
+        text = mask(text, values, ends_cut=cut)
+    return Beginning(text, captured.seen - len(kept))
+
+
+def _trouble(result: Result) -> tuple[str, str] | None:
+    """Why it did not run, or nobody knows how it went."""
+    match result.outcome:
+        case Refused(_, reason, instead):
+            return "validation", f"{reason}. Instead: {instead}" if instead else reason
+        case NotStarted(reason, hint):
+            return "io", f"{reason} {hint}".strip()
+        case Lost(reason):
+            return "io", reason
+        case _:
+            return None
+
+
+def _section(name: str, shown: Beginning) -> list[str]:
+    parts = [shown.text.removesuffix("\n")] if shown.text else []
+    if shown.left_out:
+        parts.append(f"[{shown.left_out:,} more bytes of {name} left out]")
+    return [f"{name}:", *parts] if parts else []

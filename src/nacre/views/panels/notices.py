@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nacre.frozen import replace
+from nacre.policy.rules import LISTED
 from nacre.result import Exited, Refused, Result
 from nacre.views.continued import continued
 from nacre.views.escape import escaped
@@ -19,13 +20,14 @@ def refusal(result: Result, look: Look) -> Drawing:
         raise ValueError("it was not refused")
     lines = continued(result.command, look.width - 2)
     name = escaped(outcome.rule)
+    page = f"  (nacre rules {name})" if name.replace("-", "_") in LISTED else ""  # one of the caller's own has none
     return [
         titled(look, said(("Command blocked", "bold red")), said(("not run", "bold red")), "bad"),
         *(said(("  " if number else "$ ", "faint"), (line, "command")) for number, line in enumerate(lines)),
         rule(look),
         *wrapped(outcome.reason, look, "Why:     "),
         *wrapped(outcome.instead, look, "Instead: "),
-        said(("Rule:    ", "faint"), name, (f"  (nacre rules {name})", "faint")),
+        said(("Rule:    ", "faint"), name, (page, "faint")),
         rule(look, "bad"),
         *notes(replace(result, outcome=Exited(0)), viewport(result), look),  # the rest has been said
     ]

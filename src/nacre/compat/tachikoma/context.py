@@ -1,0 +1,53 @@
+"""PrimitiveContext: where commands run, where they may, and under which id. Looks at links, changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from nacre.types import StrPath, ToolContext
+
+NOTHING_MORE = ToolContext()
+
+
+class PrimitiveContext:
+    """One for each operation, or one for a conversation."""
+
+    __slots__ = ("allowed_paths", "base", "operation_id", "working_dir")
+
+    def __init__(
+        self,
+        working_dir: StrPath,
+        *,
+        allowed_paths: Iterable[StrPath] = (),
+        operation_id: str = "",
+        base: ToolContext = NOTHING_MORE,
+    ) -> None:
+        """`base`: what else nacre can be told of a call: access, cancel, secrets, pass_env, …"""
+        self.working_dir = Path(os.path.abspath(working_dir))
+        given = (allowed_paths,) if isinstance(allowed_paths, str | os.PathLike) else tuple(allowed_paths)
+        self.allowed_paths = tuple(self.resolve_path(path) for path in given or base.allowed_paths)
+        """When given, a command may only start in one of these directories or below. Relative to `working_dir`."""
+        self.operation_id = operation_id or os.urandom(8).hex()
+        """In the metadata of every result."""
+        self.base = base
+
+    def __repr__(self) -> str:
+        return f"<PrimitiveContext {self.operation_id} in {self.working_dir}>"
+
+    def resolve_path(self, path: StrPath) -> Path:
+        """Absolute, without `..`, as seen from the working directory."""
+        return Path(os.path.normpath(self.working_dir / path))
+
+    def is_path_allowed(self, path: StrPath) -> bool:
+        """Links are followed first, and in both of the ways there are to read `link/..`: back to where the link is, and
+        to what holds the place it leads to."""
+        if not self.allowed_paths:
+            return True
+        try:
+            roots = [os.path.realpath(root) for root in self.allowed_paths]
+            places = {os.path.realpath(self.resolve_path(path)), os.path.realpath(self.working_dir / path)}
+        except ValueError:  # a NUL byte: no path at all
+            return False
+        return all(any(os.path.commonpath([root, place]) == root for root in roots) for place in places)

@@ -1,0 +1,56 @@
+"""What the functions here raise.
+
+PrimitiveError
+├── Validation        the command is empty, blocked or dangerous, or something about the call cannot be meant
+├── PathNotAllowed    a directory outside the context's allowed paths
+├── CommandFailed     `bash_success` on a command that did not exit with 0
+└── Io                the system would not start it
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.errors import NacreError
+
+if TYPE_CHECKING:
+    from nacre.compat.tachikoma.run import BashResult
+
+
+class PrimitiveError(NacreError):
+    """Any of them."""
+
+
+class Validation(PrimitiveError):
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class PathNotAllowed(PrimitiveError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"Path not allowed: {self.path}"
+
+
+class CommandFailed(PrimitiveError):
+    def __init__(self, exit_code: int, message: str, result: BashResult | None = None) -> None:
+        super().__init__(exit_code, message, result)
+        self.exit_code = exit_code
+        self.message = message
+        """Its stderr."""
+        self.result = result
+        """All of it."""
+
+    def __str__(self) -> str:
+        return f"Command failed with exit code {self.exit_code}: {self.message.strip()}"
+
+
+class Io(PrimitiveError):
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message

@@ -1,0 +1,152 @@
+"""`bash`, `bash_success` and `bash_sequence`: a context, a command and options in, BashResult out.
+
+The command is always validated, by the policy of the run itself, which nothing here can leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import inf
+from typing import Any
+
+from nacre.compat.tachikoma.context import PrimitiveContext
+from nacre.compat.tachikoma.errors import CommandFailed, Io, PathNotAllowed, PrimitiveError, Validation
+from nacre.compat.tachikoma.options import BashOptions, OptionValues
+from nacre.compat.tachikoma.validator import EMPTY, LOG, CommandValidator, refused
+from nacre.errors import InvalidRequest, KeeperFailed
+from nacre.errors import PathNotAllowed as Outside
+from nacre.frozen import frozen, replace
+from nacre.output.secrets import mask
+from nacre.profiles.tachikoma import Pattern, tachikoma
+from nacre.result import Ended, Result, Started
+from nacre.tool import Bash
+from nacre.types import Request, ToolContext
+from nacre.views.answers import answer
+from nacre.views.answers.streams import NO_CODE
+
+
+@frozen(kw_only=True)
+class ExecutionMetadata:
+    duration: float
+    """Seconds."""
+    operation_id: str
+    primitive: str = "bash"
+    stdout_left_out: int = 0
+    """Bytes that went beyond the limit, of this stream and of the other."""
+    stderr_left_out: int = 0
+    task: str | None = None
+    """The id under which nacre keeps what the command left running."""
+
+
+@frozen(kw_only=True)
+class BashResult:
+    exit_code: int
+    """-1 when a signal or the timeout ended it."""
+    stdout: str
+    stderr: str
+    timed_out: bool
+    metadata: ExecutionMetadata
+
+
+async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None = None) -> BashResult:
+    """Execute a command. What the command does is a result; `PrimitiveError` is raised for what was not run."""
+    wanted = (options or BashOptions()).values
+    if isinstance(command, str) and not command.strip():
+        raise Validation(EMPTY)
+    cwd = ctx.working_dir if wanted.working_dir is None else ctx.resolve_path(wanted.working_dir)
+    if not ctx.is_path_allowed(wanted.working_dir or cwd):
+        _validate(command, wanted, ctx)
+        raise PathNotAllowed(cwd)
+    request = Request(
+        command,
+        cwd=cwd,
+        env=wanted.env_vars,
+        clear_env=wanted.clear_env,
+        timeout=inf if wanted.timeout is None else wanted.timeout,
+        leftovers=wanted.leftovers,
+    )
+    added = tuple(each for each in wanted.blocked_commands if not isinstance(each, Pattern))
+    tool = _tool(added, wanted.literal, wanted.max_output_size)
+    here = replace(ctx.base, working_dir=ctx.working_dir, allowed_paths=ctx.allowed_paths)
+    try:
+        result = await _logged(tool, request, here, ctx.operation_id)
+    except InvalidRequest as error:
+        _validate(command, wanted, ctx)
+        raise _failure(error, ctx) from error
+    except KeeperFailed as error:
+        raise Io(str(error)) from error
+    return _result(answer(result, tool.profile.view).data, ctx)
+
+
+async def bash_success(ctx: PrimitiveContext, command: str, options: BashOptions | None = None) -> BashResult:
+    """The same; `CommandFailed` when it did not exit with 0."""
+    result = await bash(ctx, command, options)
+    if result.exit_code != 0:
+        raise CommandFailed(result.exit_code, result.stderr, result)
+    return result
+
+
+async def bash_sequence(
+    ctx: PrimitiveContext, commands: Sequence[str], options: BashOptions | None = None
+) -> list[BashResult]:
+    """One after the other, up to the first that does not exit with 0: what ran. Each is validated when its turn comes;
+    one that is refused raises, though others have run."""
+    if isinstance(commands, str):
+        raise Validation(f"The commands are {commands!r}. Give a list of them.")
+    results: list[BashResult] = []
+    for command in commands:
+        results.append(await bash(ctx, command, options))
+        if results[-1].exit_code != 0:
+            break
+    return results
+
+
+async def _logged(tool: Bash, request: Request, ctx: ToolContext, operation_id: str) -> Result:
+    """What is refused has not been executed: no word of it."""
+    extra = {"operation_id": operation_id}
+    result: Result | None = None
+    async for event in tool.stream(request, ctx):
+        if isinstance(event, Started):
+            LOG.debug("Executing command: %s", _Masked(request.command, ctx.secrets), extra=extra)
+        elif isinstance(event, Ended):
+            result = event.result
+    assert result is not None, "a stream ends with Ended"
+    if result.pid is not None:
+        code = NO_CODE if result.exit_code is None else result.exit_code
+        LOG.debug("Command completed with exit code %d in %.3f s", code, result.duration, extra=extra)
+    return result
+
+
+@lru_cache(32)
+def _tool(block: tuple[str, ...], literal: bool, max_output: int) -> Bash:
+    return Bash(tachikoma(block=block, literal=literal, max_output=max_output))
+
+
+def _result(data: Any, ctx: PrimitiveContext) -> BashResult:
+    if problem := data.get("error"):
+        raise refused(problem["message"]) if problem["kind"] == "validation" else Io(problem["message"])
+    metadata = ExecutionMetadata(**{**data["metadata"], "operation_id": ctx.operation_id})
+    return BashResult(**{**data, "metadata": metadata})
+
+
+def _validate(command: str, wanted: OptionValues, ctx: PrimitiveContext) -> None:
+    """Of a call that is not going to run anyway: what is wrong with its command is said first."""
+    validator = CommandValidator(wanted.blocked_commands, literal=wanted.literal)
+    validator.validate(command, cwd=ctx.working_dir, env=dict(wanted.env_vars))
+
+
+def _failure(error: InvalidRequest, ctx: PrimitiveContext) -> PrimitiveError:
+    if isinstance(error, Outside):  # a link was changed since we looked
+        return PathNotAllowed(ctx.working_dir)
+    return Io(str(error)) if error.code.startswith("cwd_") or error.code == "no_bash" else Validation(str(error))
+
+
+class _Masked:
+    """A command in a log: looked through only if it is written."""
+
+    def __init__(self, text: str, secrets: tuple[str, ...]) -> None:
+        self._text, self._secrets = text, secrets
+
+    def __str__(self) -> str:
+        return mask(str(self._text), self._secrets)

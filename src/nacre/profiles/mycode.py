@@ -1,0 +1,250 @@
+"""mycode, proposal 0028: milliseconds, an object for an answer, patterns refused by the deed that they name.
+
+`MYCODE` has the proposal's own configuration; `mycode(defaultTimeout=…)` lays a part of another over it, under the
+proposal's names. InvalidRequest: a name or a value that cannot be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, TypedDict, Unpack, cast
+
+from nacre.arguments import shown
+from nacre.errors import InvalidRequest
+from nacre.policy import deeds
+from nacre.policy.deeds import deed
+from nacre.policy.own import text_rule
+from nacre.policy.policy import Policy
+from nacre.policy.rule import Rule
+from nacre.profiles.profile import READING, Profile
+from nacre.profiles.tool import Parameter, Tool
+from nacre.profiles.view import Fields
+from nacre.types import GIB, KIB, MIB, Limits
+from nacre.verdict import Decision
+
+LONGEST = 600_000
+"""Milliseconds that a call may ask for."""
+LIMITS = Limits(memory=16 * GIB, cpu=24 * 3600, processes=4096)
+"""More than a build takes, less than a machine has to give: what runs away is ended."""
+_WIDEST = 4
+"""Bytes of a character."""
+
+
+class Config(TypedDict, total=False):
+    """The proposal's BashConfig, any part of it."""
+
+    defaultTimeout: float
+    """Milliseconds, as `maxTimeout`."""
+    maxTimeout: float
+    maxOutputSize: int
+    """Characters of each stream."""
+    blockedCommands: Sequence[str]
+    """Texts that no command may hold, in place of the proposal's four."""
+    requireDescription: bool
+    sandboxMode: bool | Literal["container"]
+    """True: the kernel lets commands write in their working directory only, and gives them no network."""
+
+
+DEFAULT_CONFIG: Mapping[str, Any] = MappingProxyType(
+    {
+        "defaultTimeout": 120_000,
+        "maxTimeout": LONGEST,
+        "maxOutputSize": 30_000,
+        "blockedCommands": ("rm -rf /", "mkfs", "dd if=/dev/zero", ":(){:|:&};:"),
+        "requireDescription": False,
+        "sandboxMode": False,
+    }
+)
+
+
+def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
+    """The tool with a part of its configuration changed.
+
+    `literal`: commands are refused by the proposal's patterns on their text, quotes and comments included, instead of
+    by what they would do.
+    """
+    for name, value in config.items():
+        _check(name, value)
+    settings = cast("Config", {**DEFAULT_CONFIG, **config})
+    longest, characters = settings["maxTimeout"], settings["maxOutputSize"]
+    usual = min(settings["defaultTimeout"], longest)
+    return Profile(
+        name="mycode",
+        timeout=usual / 1000,
+        slow_timeout=longest / 1000,
+        max_timeout=longest / 1000,
+        access="workspace" if settings["sandboxMode"] else "unrestricted",
+        output=max(MIB, _WIDEST * characters + 64 * KIB),
+        log_name="mycode-{id}.log",
+        limits={"unrestricted": LIMITS, "workspace": LIMITS, "restricted": READING},
+        policy=_policy(tuple(settings["blockedCommands"]), literal=literal),
+        tool=_tool(usual, longest, described=settings["requireDescription"]),
+        view=Fields(limit=characters),
+    )
+
+
+def _check(name: str, value: object) -> None:
+    match name:
+        case "defaultTimeout" | "maxTimeout":
+            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+            hint = "Give milliseconds above 0."
+        case "maxOutputSize":
+            good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            hint = "Give a number of characters."
+        case "blockedCommands":
+            good = isinstance(value, list | tuple) and all(isinstance(each, str) and each for each in value)
+            hint = "Give a list of texts, none of them empty."
+        case "requireDescription":
+            good, hint = isinstance(value, bool), "Use True or False."
+        case "sandboxMode":
+            if value == "container":
+                raise InvalidRequest(
+                    "no_container",
+                    "`sandboxMode` is 'container', and this version of nacre runs nothing in containers.",
+                    field=name,
+                    hint="Use sandboxMode=True: the kernel then keeps commands to their working directory.",
+                )
+            good, hint = isinstance(value, bool), "Use True or False."
+        case _:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, DEFAULT_CONFIG, n=1)
+            raise InvalidRequest(
+                "unknown_setting",
+                f"There is no setting {name!r}.",
+                field=name,
+                hint=f"Did you mean {near[0]!r}?" if near else f"Use: {', '.join(DEFAULT_CONFIG)}.",
+            )
+    if not good:
+        raise InvalidRequest("bad_setting", f"`{name}` is {shown(value)}.", field=name, hint=hint)
+
+
+_PATHS = "name the exact paths that have to go"
+_ROOT, _DISK, _MODE = "Recursive delete from root", "Writing to block device", "Insecure permissions"
+_FILESYSTEM, _DD, _ETC = "Making a filesystem", "Writing to a device with dd", "Writing to /etc"
+_DOWNLOAD = "Piping a download to a shell"
+_FILE = "write to a file in the project"
+
+
+def _policy(blocked: tuple[str, ...], *, literal: bool) -> Policy:
+    """The rules in the order in which the proposal looks: the first that applies speaks."""
+    usual = blocked == DEFAULT_CONFIG["blockedCommands"] and not literal
+    listed = _listed_deeds(blocked) if usual else _listed_texts(blocked)
+    return Policy(decisions={"*": Decision.ALLOW}, own=(*listed, *(_texts() if literal else _deeds())))
+
+
+def _blocked(pattern: str) -> str:
+    return f"Command contains blocked pattern: {pattern}"
+
+
+def _listed_texts(patterns: tuple[str, ...]) -> list[Rule]:
+    return [text_rule(f"mycode-blocked-{n}", each, wording=_blocked(each)) for n, each in enumerate(patterns, 1)]
+
+
+def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
+    root, filesystem, zero, bomb = patterns
+    removal = deeds.within(root, deeds.removes_root)
+    return [
+        deed("mycode-blocked-rm", _blocked(root), in_script=removal, instead=_PATHS),
+        deed("mycode-blocked-mkfs", _blocked(filesystem), deeds.makes_filesystem, instead="let the user format it"),
+        deed("mycode-blocked-dd", _blocked(zero), deeds.copies("/dev/zero"), instead="`truncate -s SIZE FILE`"),
+        deed(
+            "mycode-blocked-bomb",
+            _blocked(bomb),
+            deeds.forks_without_end,
+            in_script=deeds.fork_bombs,
+            instead="a loop with a fixed number of rounds",
+        ),
+    ]
+
+
+def _deeds() -> list[Rule]:
+    """The three dangerous patterns, and the five of SAFETY_PATTERNS."""
+    download = "save it to a file, read it, then ask the user to have it run"
+    return [
+        deed("mycode-root", _ROOT, deeds.removes_root, instead=_PATHS),
+        deed("mycode-disk", _DISK, deeds.unless("dd", deeds.writes_disk), instead=_FILE),
+        deed("mycode-permissions", _MODE, deeds.opens_to_all, instead="give each file the mode that it needs"),
+        deed("mycode-filesystem", _FILESYSTEM, deeds.makes_filesystem, instead="let the user format it"),
+        deed("mycode-dd", _DD, deeds.copies(target="/dev/"), instead=_FILE),
+        deed("mycode-etc", _ETC, deeds.redirects_to("/etc"), instead=_FILE),
+        deed("mycode-download", _DOWNLOAD, deeds.runs_download, in_script=deeds.pipes_download, instead=download),
+    ]
+
+
+_S = "[\\t\\n\\v\\f\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]"
+"""What `\\s` is in the proposal's language."""
+
+
+def _texts() -> list[Rule]:
+    """The same as the proposal writes them; what stands between two pieces there is `.*`."""
+    return [
+        text_rule("mycode-root", f"rm{_S}+-rf{_S}+/", regex=True, wording=_ROOT),
+        text_rule("mycode-disk", f">{_S}*/dev/sd", regex=True, wording=_DISK),
+        text_rule("mycode-permissions", f"chmod{_S}+-R{_S}+777", regex=True, wording=_MODE),
+        text_rule("mycode-filesystem", "mkfs", wording=_FILESYSTEM),
+        text_rule("mycode-dd", f"dd{_S}+if=", "of=/dev", regex=True, wording=_DD),
+        text_rule("mycode-etc", f">{_S}*/etc", regex=True, wording=_ETC),
+        text_rule("mycode-download", "curl", rf"\|{_S}*bash", regex=True, wording=_DOWNLOAD),
+    ]
+
+
+def _tool(usual: float, longest: float, *, described: bool) -> Tool:
+    wanted = "required" if described else "recommended"
+    return Tool(
+        name="Bash",
+        description=_DESCRIPTION.format(wanted=wanted, usual=usual, longest=min(longest, LONGEST)),
+        untimed_tasks=True,
+        parameters=(
+            Parameter(name="command", kind="string", to="command", required=True, description="The command to run"),
+            Parameter(
+                name="description",
+                kind="string",
+                to="description",
+                required=described,
+                description="What the command does, in a few words",
+            ),
+            Parameter(
+                name="timeout",
+                kind="number",
+                to="timeout",
+                least=0,
+                most=LONGEST,
+                unit=0.001,
+                zero_is_default=True,
+                description=f"Milliseconds after which it is ended; without it, or with 0, {usual:.15g}",
+            ),
+            Parameter(
+                name="run_in_background",
+                kind="boolean",
+                to="background",
+                description="Do not wait for it: the answer has a task_id and an output_file",
+            ),
+            Parameter(name="cwd", kind="string", to="cwd", description="Directory to run it in"),
+            Parameter(name="env", kind="strings", to="env", description="Variables to set besides the inherited ones"),
+        ),
+    )
+
+
+_DESCRIPTION = """\
+Run a shell command with bash and get an object with its output, exit code and duration.
+
+Parameters:
+- command: the command to run (required)
+- description: what it does, in a few words ({wanted})
+- timeout: milliseconds until it is ended (default: {usual:.15g}, max: {longest:.15g})
+- run_in_background: true to go on without waiting; the answer has a task_id
+- cwd: another working directory for this command
+- env: variables to set for this command
+
+Best practices:
+- Put quotes around paths that hold blanks
+- Prefer absolute paths to `cd`: each command starts in a fresh shell
+- Join commands that depend on each other with &&, and those that do not with ;
+- Where there is a tool for reading or searching files, use it instead of find, grep, cat, head or tail
+
+Start what takes long with run_in_background: true, and read its results with the TaskOutput tool.
+"""
+
+MYCODE = mycode()

@@ -1,0 +1,119 @@
+"""Profiles side by side: what each of them says, in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isinf
+from typing import assert_never
+
+from nacre.policy.policy import Policy
+from nacre.profiles.profile import Profile
+from nacre.profiles.tool import Parameter
+from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, Text, View
+from nacre.types import GIB, KIB, MIB
+from nacre.verdict import Decision
+
+NONE = "–"
+
+
+def table(profiles: Iterable[Profile]) -> list[list[str]]:
+    """Rows of cells: first the names, then a row for each thing that can be said of them, its label first."""
+    known = list(profiles)
+    told = [facts(profile) for profile in known]
+    labels = list(told[0]) if told else []
+    return [["", *(profile.name for profile in known)], *([label, *(each[label] for each in told)] for label in labels)]
+
+
+def facts(profile: Profile) -> dict[str, str]:
+    """One profile: everything that can be said of it, by its label."""
+    tool = profile.tool
+    return {
+        "default timeout": seconds(profile.timeout),
+        "slow timeout": seconds(profile.slow_timeout),
+        "maximum": seconds(profile.max_timeout),
+        "unit of the parameter": _unit(tool.parameters),
+        "when the time is up": _deadline(profile),
+        "from TERM to KILL": seconds(profile.grace),
+        "jobs left running": _LEFTOVERS[profile.leftovers],
+        "streams": "one" if profile.merge else "two",
+        "held of each stream": size(profile.output),
+        "spill file": size(profile.spill),
+        "log of a task": size(profile.log) + (f", {profile.log_name}" if profile.log_name else ""),
+        "access": profile.access,
+        "rules": _rules(profile.policy),
+        "answer": _view(profile.view),
+        "tool": tool.name,
+        "parameters": ", ".join(_parameter(each) for each in tool.parameters) or NONE,
+    }
+
+
+def seconds(amount: float) -> str:
+    return "none" if isinf(amount) else f"{amount:g} s"
+
+
+def size(count: int) -> str:
+    """Bytes, exactly."""
+    for unit, name in ((GIB, "GB"), (MIB, "MB"), (KIB, "KB")):
+        if count >= unit and count * 10 % unit == 0:
+            return f"{count / unit:g} {name}"
+    return f"{count:,} bytes" if count else "none"
+
+
+_LEFTOVERS = {
+    "keep": "kept as a task",
+    "end": "ended",
+    "detach": "kept as a task, also beyond the program's end",
+    "wait": "waited for",
+}
+_UNITS = {1.0: "seconds", 0.001: "milliseconds", 60.0: "minutes"}
+
+
+def _unit(parameters: tuple[Parameter, ...]) -> str:
+    """Of the parameter that says how long."""
+    named = [_UNITS.get(each.unit, f"{each.unit:g} s") for each in parameters if each.to == "timeout"]
+    return named[0] if named else NONE
+
+
+def _deadline(profile: Profile) -> str:
+    goes_on = profile.on_timeout == "promote" or profile.tool.deadline == "yield_after"
+    return "goes on as a task" if goes_on else "ended"
+
+
+def _rules(policy: Policy) -> str:
+    own = {rule.id for rule in policy.own}
+    others = {name: each for name, each in policy.decisions.items() if name != "*" and name not in own}
+    parts = [f"{len(own)} of its own"] if own else []
+    match policy.decisions.get("*"):
+        case None:
+            parts.append("nacre's" + (f" ({len(others)} changed)" if others else ""))
+        case Decision.ALLOW:
+            kept = sum(each is not Decision.ALLOW for each in others.values())
+            parts += [*([f"{kept} of nacre's"] if kept else []), "the floor"]
+        case everything:
+            parts.append(f"nacre's, which all {everything.value}")
+    rest = "" if policy.otherwise is Decision.ALLOW else f"; the rest: {policy.otherwise.value}"
+    return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1] + rest
+
+
+def _view(view: View) -> str:
+    match view:
+        case Text(output=output):
+            return f"one text: {output.chars:,} characters, {output.lines:,} lines"
+        case Fields(limit=limit):
+            return f"an object: {limit:,} characters of each stream, the first and the last half of them"
+        case Report(over=over, start=start, end=end, most=most):
+            return (
+                f"a labelled text: over {over:,} characters the first {start:,} and the last {end:,}; at most {most:,}"
+            )
+        case Combined(over=over, ends=ends):
+            return f"one stream: over {size(over)} the first and the last {size(ends)}"
+        case Summary(lines=lines, bytes=count, window=window):
+            return f"a line, and up to {lines} lines and {size(count)} of the end ({size(window)} are looked at)"
+        case Streams(limit=limit):
+            return f"two streams: the first {size(limit)} of each"
+        case _:
+            assert_never(view)
+
+
+def _parameter(parameter: Parameter) -> str:
+    return parameter.name if parameter.required else f"{parameter.name}?"

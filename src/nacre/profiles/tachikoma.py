@@ -1,0 +1,141 @@
+"""tachikoma: both streams by themselves, whole up to 10 MB each; two lists of what is never run; no maximum of time.
+
+Its patterns are found by what they name: `rm -rf /` in a message is a message. Those that a caller adds are texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from nacre.errors import InvalidPolicy
+from nacre.policy import deeds
+from nacre.policy.deeds import deed, in_any_case
+from nacre.policy.own import text_rule, texts_rule
+from nacre.policy.policy import Policy
+from nacre.policy.rule import Rule
+from nacre.profiles.profile import Profile
+from nacre.profiles.tool import Parameter, Tool
+from nacre.profiles.view import Streams
+from nacre.types import MIB
+from nacre.verdict import Decision
+
+BLOCKED_PATTERN = "Command contains blocked pattern: "
+DANGEROUS = "Command appears to be dangerous"
+MAX_OUTPUT = 10 * MIB
+"""Bytes of each stream."""
+
+
+class Pattern(str):
+    """One of the list that comes with it: what it names is looked for. The same text from a caller is a text."""
+
+    __slots__ = ()
+
+
+BLOCKED = tuple(Pattern(text) for text in ("rm -rf /", ":(){ :|:& };:", "mkfs", "dd if=/dev/", "> /dev/sd"))
+
+
+def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: int = MAX_OUTPUT) -> Profile:
+    """`block`: more texts that no command may hold, whatever their case. `literal`: the lists that come with it are
+    texts, too, wherever they stand. `max_output`: bytes of each stream."""
+    added = texts(block, "block")
+    return Profile(
+        name="tachikoma",
+        timeout=120.0,
+        slow_timeout=120.0,
+        max_timeout=inf,
+        output=2 * max_output,  # half of what is held is the beginning
+        spill=0,
+        policy=policy((*BLOCKED, *added), literal=literal),
+        tool=TOOL,
+        view=Streams(limit=max_output),
+    )
+
+
+def policy(blocked: Iterable[str], *, literal: bool = False) -> Policy:
+    """These patterns, then what is dangerous whatever they are: the first that applies is named."""
+    rules = [_blocking(f"blocked-{place}", pattern, literal) for place, pattern in enumerate(blocked, 1)]
+    return Policy(decisions={"*": Decision.ALLOW}, own=(*rules, *(_dangerous_texts() if literal else _dangerous())))
+
+
+def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
+    """Several texts. One would be taken for its letters."""
+    found = () if isinstance(given, str) else tuple(given)
+    if isinstance(given, str) or not all(isinstance(each, str) for each in found):
+        raise InvalidPolicy(f"{name}={given!r} is no list of texts. Give some: {name}=['git push']")
+    return found
+
+
+def _blocking(id: str, pattern: str, literal: bool) -> Rule:
+    words = f"{BLOCKED_PATTERN}{pattern}"
+    if literal or not isinstance(pattern, Pattern):
+        return text_rule(id, pattern, lower=True, wording=words)
+    match pattern:
+        case "rm -rf /":
+            return deed(id, words, in_any_case(deeds.removes_root))
+        case ":(){ :|:& };:":
+            return deed(id, words, deeds.forks_without_end, in_script=deeds.fork_bombs)
+        case "mkfs":
+            return deed(id, words, in_any_case(deeds.makes_filesystem))
+        case "dd if=/dev/":
+            return deed(id, words, in_any_case(deeds.copies("/dev/")))
+        case "> /dev/sd":
+            return deed(id, words, in_any_case(deeds.fills("/dev/sd")))
+        case _:
+            raise InvalidPolicy(f"Nobody knows what {pattern!r} names.")
+
+
+def _dangerous() -> tuple[Rule, ...]:
+    return (
+        deed("dangerous-rm", DANGEROUS, in_any_case(deeds.removes_root)),
+        deed("dangerous-dd", DANGEROUS, in_any_case(deeds.copies_device)),
+        deed("dangerous-nc", DANGEROUS, in_any_case(deeds.serves_program), in_script=deeds.serves_shell),
+        deed("dangerous-base64", DANGEROUS, deeds.runs_decoded, in_script=deeds.pipes_base64),
+    )
+
+
+def _dangerous_texts() -> tuple[Rule, ...]:
+    pieces = {
+        "dangerous-rm": ("rm", "-rf", "/"),
+        "dangerous-dd": ("dd", "if=", "/dev/"),
+        "dangerous-nc": ("nc", "-e", "/bin/"),
+        "dangerous-ncat": ("ncat", "-e", "/bin/"),
+        "dangerous-base64": ("base64", "|bash"),
+        "dangerous-base64-spaced": ("base64", "| bash"),
+    }
+    return tuple(texts_rule(id, *each, wording=DANGEROUS) for id, each in pieces.items())
+
+
+TOOL = Tool(
+    name="bash",
+    description=(
+        "Run a command with bash, in a fresh shell: `cd` and variables do not carry over to the next call. stdin is "
+        "empty and there is no terminal. The answer has the exit code (-1 when a signal or the timeout ended it), "
+        "stdout and stderr by themselves. Commands that would erase the machine, open it to others, or hide what they "
+        "run are refused."
+    ),
+    parameters=(
+        Parameter(name="command", kind="string", to="command", required=True, description="Shell text."),
+        Parameter(
+            name="working_dir",
+            kind="string",
+            to="cwd",
+            description="Where to run it; relative to the working directory, which is the default.",
+        ),
+        Parameter(name="env", kind="strings", to="env", description="Variables to set."),
+        Parameter(
+            name="timeout",
+            kind="number",
+            to="timeout",
+            least=0.001,
+            default=120,
+            null_is_unlimited=True,
+            description="Seconds after which it is ended; null for no limit.",
+        ),
+    ),
+    names_directory=True,
+    lenient=True,
+    strict=True,
+)
+
+TACHIKOMA = tachikoma()

@@ -1,0 +1,125 @@
+"""The configuration: a part of it over the proposal's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nacre import InvalidRequest, check
+from nacre.asked import request_from
+from nacre.compat.mycode import BashExecutor
+from nacre.profiles import named
+from nacre.profiles.mycode import DEFAULT_CONFIG, MYCODE, mycode
+from nacre.profiles.view import Fields
+from nacre.types import MIB, Request
+
+
+@pytest.mark.req("M-03")
+def test_these_are_the_defaults() -> None:
+    assert DEFAULT_CONFIG == {
+        "defaultTimeout": 120_000,
+        "maxTimeout": 600_000,
+        "maxOutputSize": 30_000,
+        "blockedCommands": ("rm -rf /", "mkfs", "dd if=/dev/zero", ":(){:|:&};:"),
+        "requireDescription": False,
+        "sandboxMode": False,
+    }
+    assert (MYCODE.timeout, MYCODE.max_timeout, MYCODE.access, MYCODE.view) == (120, 600, "unrestricted", Fields())
+    assert named("mycode") is MYCODE
+
+
+@pytest.mark.req("M-03")
+def test_each_part_can_be_given_by_itself() -> None:
+    assert mycode(defaultTimeout=5000).timeout == 5
+    assert mycode(maxTimeout=300_000).max_timeout == 300
+    assert mycode(maxOutputSize=10).view == Fields(limit=10)
+    assert mycode(sandboxMode=True).access == "workspace"
+    assert check("echo xyz", policy=mycode(blockedCommands=["y"]).policy).refused
+    executor = BashExecutor({"maxOutputSize": 10})
+    assert (executor.profile.view, executor.profile.timeout) == (Fields(limit=10), 120)
+
+
+@pytest.mark.req("M-03")
+def test_the_whole_of_the_defaults_is_the_default() -> None:
+    again = mycode(**DEFAULT_CONFIG)
+    assert check("echo mkfs", policy=again.policy).allowed
+
+
+@pytest.mark.req("M-03")
+def test_memory_is_given_room_for_the_widest_characters() -> None:
+    assert mycode().output == 1 * MIB
+    assert mycode(maxOutputSize=1_000_000).output > 4_000_000
+
+
+@pytest.mark.req("M-03")
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("defaultTimout", "defaultTimeout"),
+        ("max_timeout", "maxTimeout"),
+        ("maxOutput", "maxOutputSize"),
+        ("blockedCommand", "blockedCommands"),
+        ("sandbox", "sandboxMode"),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_says_which_is_near(name: str, near: str) -> None:
+    config: Any = {name: 5}
+    with pytest.raises(InvalidRequest, match=f"There is no setting '{name}'. Did you mean '{near}'?") as error:
+        BashExecutor(config)
+    assert (error.value.code, error.value.field) == ("unknown_setting", name)
+
+
+def test_a_name_that_is_near_none_gets_all_of_them() -> None:
+    with pytest.raises(InvalidRequest, match=r"Use: defaultTimeout, maxTimeout, maxOutputSize, blockedCommands, "):
+        mycode(zzz=5)  # type: ignore[call-arg]
+
+
+@pytest.mark.req("M-03")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("defaultTimeout", "5000"),
+        ("defaultTimeout", 0),
+        ("defaultTimeout", -1),
+        ("defaultTimeout", True),
+        ("defaultTimeout", None),
+        ("maxTimeout", float("inf")),
+        ("maxTimeout", float("nan")),
+        ("maxOutputSize", 1.5),
+        ("maxOutputSize", -1),
+        ("maxOutputSize", True),
+        ("blockedCommands", "rm -rf /"),
+        ("blockedCommands", [5]),
+        ("blockedCommands", [""]),
+        ("blockedCommands", {"rm": "x"}),
+        ("requireDescription", 1),
+        ("requireDescription", "true"),
+        ("sandboxMode", "docker"),
+        ("sandboxMode", 1),
+        ("sandboxMode", None),
+    ],
+    ids=repr,
+)
+def test_a_value_that_cannot_be_meant_is_an_error(name: str, value: object) -> None:
+    config: Any = {name: value}
+    with pytest.raises(InvalidRequest, match=f"`{name}` is ") as error:
+        mycode(**config)
+    assert (error.value.code, error.value.field) == ("bad_setting", name)
+    assert error.value.hint
+
+
+def test_a_container_is_refused_with_what_to_use_instead() -> None:
+    with pytest.raises(InvalidRequest, match="Use sandboxMode=True") as error:
+        mycode(sandboxMode="container")
+    assert (error.value.code, error.value.field) == ("no_container", "sandboxMode")
+
+
+@pytest.mark.req("M-03")
+def test_a_description_can_be_demanded() -> None:
+    profile = mycode(requireDescription=True)
+    assert request_from({"command": "ls", "description": "List"}, profile) == Request("ls", description="List")
+    for missing in ({}, {"description": None}, {"description": ""}, {"description": " \n"}):
+        with pytest.raises(InvalidRequest, match=r"`description` is (missing|empty)") as error:
+            request_from({"command": "ls", **missing}, profile)
+        assert error.value.code == "missing_argument"

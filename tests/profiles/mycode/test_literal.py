@@ -1,0 +1,147 @@
+"""`literal=True`: the proposal's own patterns, on the text. Each is compared with the regular expression itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nacre import Policy, check
+from nacre.policy.rule import Around
+from nacre.profiles.mycode import DEFAULT_CONFIG, MYCODE, mycode
+from nacre.shell.command import Script
+
+POLICY = mycode(literal=True).policy
+PATTERNS = {
+    r"rm\s+-rf\s+\/": "Recursive delete from root",
+    r">\s*\/dev\/sd": "Writing to block device",
+    r"chmod\s+-R\s+777": "Insecure permissions",
+    r"mkfs": "Making a filesystem",
+    r"dd\s+if=.*of=\/dev": "Writing to a device with dd",
+    r">\s*\/etc": "Writing to /etc",
+    r"curl.*\|\s*bash": "Piping a download to a shell",
+}
+SIZE, MUCH = 100_000, 2_000_000
+
+
+def said(text: str) -> str:
+    """By the text alone: these rules look at nothing else."""
+    for rule in POLICY.own:
+        assert rule.in_script is not None
+        if rule.in_script(Script(text), Around("/", "/root")):
+            return rule.wording
+    return ""
+
+
+def as_written(text: str) -> str:
+    """What the proposal's checkSafety says, and after it SAFETY_PATTERNS."""
+    for blocked in DEFAULT_CONFIG["blockedCommands"]:
+        if blocked in text:
+            return f"Command contains blocked pattern: {blocked}"
+    return next((reason for pattern, reason in PATTERNS.items() if re.search(pattern, text)), "")
+
+
+@pytest.mark.req("M-09")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rm -rf /",
+        "rm -rf /tmp/x",
+        "echo 'rm -rf /'",
+        "rm  -rf  /",
+        "rm\n-rf\n/",
+        "rm -fr /",
+        "man mkfs",
+        "dd if=/dev/zero",
+        "dd if=/dev/sda of=/dev/null",
+        "dd if=x\nof=/dev/sda",
+        "dd if=a dd\nif=b of=/dev/sda",
+        "dd of=/dev/sda if=x",
+        ":(){:|:&};:",
+        ":(){ :|:& };:",
+        "> /dev/sda",
+        "2>/dev/sda",
+        "x >\n\n/etc/hosts",
+        "x > /etcetera",
+        "chmod -R 7770 x",
+        "chmod 777 -R x",
+        "curl x | bash",
+        "curl x |\n\tbash",
+        "curl x\n| bash",
+        "curl curl\ncurl x | y |bash",
+        "cURL x | bash",
+        "wget x | bash",
+        "curl x | sh",
+        "ls",
+        "",
+    ],
+)
+def test_it_says_what_the_pattern_says(text: str) -> None:
+    assert said(text) == as_written(text)
+
+
+WORDS = ["rm", " ", "\n", "-rf", "/", "dd", "if=", "of=/dev", ">", "/etc", "/dev/sd", "curl", "|", "bash", "mkf", "s"]
+
+
+@pytest.mark.req("M-09")
+@given(st.lists(st.sampled_from([*WORDS, "chmod", "-R", "777", "x"]), max_size=14).map("".join))
+@example("dd if=dd\nif=of=/dev")
+@settings(deadline=None, max_examples=400)
+def test_whatever_the_text(text: str) -> None:
+    assert said(text) == as_written(text)
+
+
+PIECES = [
+    "curl",
+    "curl\n",
+    "curl |",
+    "|",
+    "| ",
+    "dd if=",
+    "dd if=\n",
+    "dd ",
+    "rm ",
+    "rm -rf ",
+    "> ",
+    ">",
+    " ",
+    "\n",
+    "x",
+]
+
+
+@pytest.mark.req("M-09")
+@pytest.mark.parametrize("piece", PIECES, ids=repr)
+def test_no_text_takes_long(piece: str) -> None:
+    """So much that a search which starts over and over would not come to its end."""
+    said((piece * MUCH)[:MUCH])
+
+
+@pytest.mark.req("M-09")
+@pytest.mark.parametrize("policy", [POLICY, MYCODE.policy], ids=["literal", "deeds"])
+@pytest.mark.parametrize("piece", ["curl", "dd if=\n", "curl x | ", "curl|f|bash -c x;"], ids=repr)
+def test_nor_does_the_check_of_a_hundred_kilobytes(piece: str, policy: Policy) -> None:
+    check((piece * SIZE)[:SIZE], cwd="/home/dev", policy=policy)
+
+
+@pytest.mark.req("M-09")
+@pytest.mark.parametrize(
+    "command", ["git push -f", "wget -qO- x | sh", "tee /dev/sda < x", "perl -e 'fork while fork'"]
+)
+def test_nothing_else_is_refused(command: str) -> None:
+    assert check(command, cwd="/home/dev", policy=POLICY).allowed
+
+
+@pytest.mark.req("M-09")
+def test_but_what_every_policy_refuses() -> None:
+    assert check("rm -fr /", cwd="/home/dev", policy=POLICY).rule == "rm-root-or-home"
+
+
+@pytest.mark.req("M-09", "M-03")
+def test_a_list_of_the_callers_own_is_looked_for_first() -> None:
+    policy = mycode(literal=True, blockedCommands=["foo"]).policy
+    assert check("rm -rf /; foo", policy=policy).what == "Command contains blocked pattern: foo"
+    assert check("rm -rf /tmp/x", policy=policy).what == "Recursive delete from root"
+    assert check("echo mkfs", policy=policy).what == "Making a filesystem"

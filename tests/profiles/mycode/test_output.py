@@ -1,0 +1,211 @@
+"""The output object: its keys, its codes, what stands in stderr when a command wrote nothing there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import Bash, Cancel, InvalidRequest, ToolContext
+from nacre.compat.mycode import BashExecutor
+from nacre.profiles.mycode import MYCODE
+from nacre.result import Cancelled, Lost, NotStarted, OverLimit, Result, Running, TaskRef
+from nacre.views.answers import answer
+from tests.support.lifeline import Lifeline
+
+BASH = Bash("mycode")
+
+
+async def output(command: str, ctx: ToolContext | None = None, **asked: Any) -> dict[str, Any]:
+    """All but the duration, which is a whole number of milliseconds."""
+    got = await BASH.call({"command": command, **asked}, ctx)
+    assert got.error == ""
+    assert json.loads(got.text) == got.data
+    data = dict(got.data)
+    duration = data.pop("duration_ms")
+    assert isinstance(duration, int)
+    assert duration >= 0
+    return data
+
+
+@pytest.mark.req("M-02", "M-04")
+async def test_a_command_that_went_well() -> None:
+    assert await output("echo out; echo err >&2") == {
+        "success": True,
+        "stdout": "out\n",
+        "stderr": "err\n",
+        "exit_code": 0,
+    }
+
+
+@pytest.mark.req("M-02")
+async def test_the_keys_are_these_in_this_order() -> None:
+    got = await BASH.call({"command": "true"})
+    assert list(got.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms"]
+    long = await BASH.call({"command": "seq 20000"})
+    assert list(long.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms", "truncated"]
+
+
+@pytest.mark.req("M-02")
+@pytest.mark.parametrize("code", [1, 2, 126, 127, 128, 137, 255])
+async def test_one_that_failed_has_its_code_and_its_stderr(code: int) -> None:
+    expected = {"success": False, "stdout": "out\n", "stderr": "err\n", "exit_code": code}
+    assert await output(f"echo out; echo err >&2; exit {code}") == expected
+
+
+@pytest.mark.req("M-02")
+async def test_without_stderr_the_message_stands_there() -> None:
+    expected = {"success": False, "stdout": "", "stderr": "Command failed: grep -q x /dev/null", "exit_code": 1}
+    assert await output("grep -q x /dev/null") == expected
+
+
+@pytest.mark.req("M-02")
+async def test_a_blank_line_in_stderr_is_stderr() -> None:
+    assert (await output("echo >&2; exit 3"))["stderr"] == "\n"
+
+
+@pytest.mark.req("M-02", "M-11")
+async def test_out_of_time_is_a_failure_that_says_so(life: Lifeline) -> None:
+    expected = {"success": False, "stdout": "", "stderr": "Command timed out after 300 ms", "exit_code": 1}
+    assert await output(f"{life.hold} sleep 60", timeout=300) == expected
+    await life.ended()
+
+
+@pytest.mark.req("M-02", "M-11")
+async def test_out_of_time_keeps_what_was_written_and_says_so_on_a_line_of_its_own(life: Lifeline) -> None:
+    expected = {
+        "success": False,
+        "stdout": "half",
+        "stderr": "warning\nCommand timed out after 300 ms",
+        "exit_code": 1,
+    }
+    command = f"{life.hold} printf half; printf warning >&2; (setsid sleep 60 &); sleep 60"
+    assert await output(command, timeout=300) == expected
+    await life.ended()
+
+
+@pytest.mark.req("M-02")
+async def test_a_signal_has_no_code_and_is_named() -> None:
+    expected = {"success": False, "stdout": "", "stderr": "Command was ended by SIGKILL", "exit_code": 1}
+    assert await output("kill -KILL $$") == expected
+
+
+@pytest.mark.req("M-02")
+async def test_the_code_of_a_command_that_was_killed_inside_is_the_shells() -> None:
+    got = await output("bash -c 'kill -TERM $$'; exit $?")
+    assert (got["success"], got["exit_code"]) == (False, 143)
+
+
+@pytest.mark.req("M-02")
+async def test_one_that_is_cancelled_half_way_leaves_nothing_and_says_so(life: Lifeline) -> None:
+    cancel = Cancel()
+    async for event in BASH.stream(f"{life.hold} echo half; sleep 60", ToolContext(cancel=cancel)):
+        if type(event).__name__ == "Chunk":
+            cancel.cancel()
+        last = event
+    got = answer(last.result, MYCODE.view)  # type: ignore[union-attr]
+    assert got.data == {
+        "success": False,
+        "stdout": "half\n",
+        "stderr": "Command was cancelled",
+        "exit_code": 1,
+        "duration_ms": got.data["duration_ms"],
+    }
+    await life.ended()
+
+
+TASK = TaskRef("bash-3f9c2a17", 7, 7, "/state/bash-3f9c2a17/mycode-bash-3f9c2a17.log")
+
+
+@pytest.mark.req("M-02")
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (NotStarted("no memory", "Close something."), "Command could not be started: no memory. Close something."),
+        (NotStarted("no memory"), "Command could not be started: no memory."),
+        (Lost("its keeper was killed"), "Command was lost: its keeper was killed"),
+        (Cancelled(), "Command was cancelled"),
+        (
+            OverLimit("memory", 2**30, 2**31),
+            "Command went over its limit of 1 GB of memory: it used 2 GB of memory",
+        ),
+        (Running("bash-3f9c2a17", promoted=True), "Command goes on as bash-3f9c2a17"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
+)
+def test_whatever_else_can_happen_is_a_failure_in_the_same_shape(outcome: Any, said: str) -> None:
+    got = answer(Result(command="x", cwd="/", outcome=outcome), MYCODE.view)
+    assert got.data == {"success": False, "stdout": "", "stderr": said, "exit_code": 1, "duration_ms": 0}
+
+
+@pytest.mark.req("M-02")
+async def test_what_a_command_leaves_running_is_named(life: Lifeline) -> None:
+    got = await output(f"{life.hold} sleep 60 >/dev/null 2>&1 & echo started")
+    assert got == {
+        "success": True,
+        "stdout": "started\n",
+        "stderr": "",
+        "exit_code": 0,
+        "task_id": got["task_id"],
+        "output_file": got["output_file"],
+    }
+    executor = BashExecutor()
+    assert executor.task_manager.get(got["task_id"])["status"] == "running"
+    await executor.task_manager.tasks.kill(got["task_id"])
+    await life.ended()
+
+
+@pytest.mark.req("M-02")
+async def test_bad_bytes_are_replaced_and_the_object_is_json() -> None:
+    got = await output(r"printf 'a\xff\xc3b\xe2\x82\n'; printf '\x80\xf0\x9f' >&2")
+    assert got["stdout"] == "a\ufffd\ufffdb\ufffd\n"
+    assert got["stderr"] == "\ufffd\ufffd"
+
+
+@pytest.mark.req("M-02")
+async def test_a_command_of_odd_bytes_can_be_repeated_in_the_message() -> None:
+    got = await BASH.call({"command": "false # \udcff\x1b[2J"})
+    assert got.data["stderr"] == "Command failed: false # \ufffd[2J"
+    got.text.encode()
+
+
+@pytest.mark.req("M-02", "M-11")
+async def test_secrets_are_masked_in_every_field(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("hunter2-hunter2")
+    ctx = ToolContext(working_dir=tmp_path, secrets=("hunter2-hunter2",))
+    assert await output("cat key; cat key >&2; exit 1", ctx) == {
+        "success": False,
+        "stdout": "[secret]",
+        "stderr": "[secret]",
+        "exit_code": 1,
+    }
+    assert (await output("false hunter2-hunter2", ctx))["stderr"] == "Command failed: false [secret]"
+
+
+@pytest.mark.req("M-02")
+async def test_the_executor_gives_the_same_object(tmp_path: Path) -> None:
+    executor = BashExecutor()
+    got = await executor.execute({"command": "pwd; exit 3"}, {"cwd": str(tmp_path)})
+    assert got == {
+        "success": False,
+        "stdout": f"{tmp_path}\n",
+        "stderr": "Command failed: pwd; exit 3",
+        "exit_code": 3,
+        "duration_ms": got["duration_ms"],
+    }
+
+
+@pytest.mark.req("M-01", "M-14")
+async def test_the_executor_raises_for_bad_input_and_reports_a_bad_directory(tmp_path: Path) -> None:
+    executor = BashExecutor()
+    with pytest.raises(InvalidRequest, match="`timeout` is"):
+        await executor.execute({"command": "true", "timeout": -5})
+    assert await executor.execute({"command": "true", "cwd": "missing"}, ToolContext(working_dir=tmp_path)) == {
+        "success": False,
+        "stdout": "",
+        "stderr": f"The working directory '{tmp_path}/missing' does not exist. Give a directory that exists.",
+        "exit_code": 1,
+        "duration_ms": 0,
+    }

@@ -1,0 +1,194 @@
+"""The proposal's own examples, and its list of tests, one by one; what the other files prove in detail is only named
+here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, ToolContext
+from nacre.asked import request_from
+from nacre.compat.mycode import BashExecutor
+from nacre.profiles.mycode import MYCODE
+from nacre.result import Captured, Chunk, Exited, Refused, Result, Running, TaskRef
+from nacre.views.live import Live
+from nacre.views.look import Look
+from nacre.views.panels.background import background_box
+from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.paint import render
+from nacre.views.panels.run import panel
+from tests.support.lifeline import Lifeline
+from tests.support.said import said
+
+LOOK = Look(80)
+
+
+def result(command: str, text: str, **fields: object) -> Result:
+    return Result(command=command, cwd="/work", outcome=Exited(0), out=said(text), both=said(text), **fields)  # type: ignore[arg-type]
+
+
+# user experience
+
+
+@pytest.mark.req("M-10")
+def test_foreground_with_description() -> None:
+    built = result("npm run build", "\n> mycode@1.0.0 build\n> tsc\n\nBuild completed successfully.\n", duration=4.2)
+    text = render(streamed(built, LOOK, description="Build the project"), LOOK)
+    assert text.splitlines()[0] == "Running: Build the project"
+    assert "Build completed successfully." in text
+    assert text.endswith("Exit code: 0\nDuration: 4200ms\n")
+
+
+@pytest.mark.req("M-10", "M-05")
+def test_background_execution() -> None:
+    task = TaskRef("bash-abc12345", 7, 7, "/state/bash-abc12345/mycode-bash-abc12345.log")
+    started = Result(command="npm test", cwd="/work", outcome=Running(task.id), pid=7, task=task)
+    text = render(background_box(started, LOOK, description="Run tests"), LOOK)
+    lines = [line.strip("│ ") for line in text.splitlines()]
+    assert text.startswith("╭─ Background Task Started ─")
+    for line in ("Task ID: bash-abc12345", "Command: npm test", f"Output:  {task.output_file}"):
+        assert line in lines
+    assert [line for line in lines if line.startswith("Use ")][:2] == [
+        "Use nacre tasks to check status",
+        "Use nacre output -f bash-abc12345 to get results",
+    ]
+
+
+@pytest.mark.req("M-10", "M-07")
+async def test_streaming_output_of_a_long_command() -> None:
+    command = "echo added 1 package in 1s; echo added 523 packages in 32s"
+    live = Live(command, "/work", timeout=300.0, description="npm install")
+    async for event in Bash("mycode").stream(Request(command, timeout=300)):
+        if isinstance(event, Chunk):
+            live.feed(event.stream, event.data)
+    lines = live.lines(32.4, 52, 24)
+    rule = "─" * 51
+    expected = ["Running: npm install", rule, "added 1 package in 1s", "added 523 packages in 32s", rule]
+    assert lines[:-1] == expected
+    done = result(command, "added 523 packages in 32s\n", duration=32.4)
+    text = render(streamed(done, Look(52), description="npm install"), Look(52))
+    assert text.splitlines()[-3:] == ["─" * 52, "Exit code: 0", "Duration: 32.4s"]
+
+
+@pytest.mark.req("M-10", "M-09")
+def test_safety_block() -> None:
+    verdict = BashExecutor().check_safety("rm -rf /")
+    blocked = Result(
+        command="rm -rf /",
+        cwd="/work",
+        outcome=Refused("mycode-blocked-rm", verdict["reason"], "name the exact paths that have to go"),
+    )
+    assert render(refusal(blocked, LOOK), LOOK).splitlines() == [
+        "── Command blocked " + "─" * 50 + " not run ──",
+        "$ rm -rf /",
+        "─" * 80,
+        "Why:     Command contains blocked pattern: rm -rf /",
+        "Instead: name the exact paths that have to go",
+        "Rule:    mycode-blocked-rm",
+        "─" * 80,
+    ]
+
+
+@pytest.mark.req("M-10", "M-08")
+async def test_output_truncation() -> None:
+    got = await BashExecutor().execute({"command": "printf '%075678d' 0"})
+    assert "\n\n... (45678 characters truncated) ...\n\n" in got["stdout"]
+    cut = Captured(head=b"begin\n", tail=b"end\n", seen=45_688, dropped=45_678, dropped_chars=45_678)
+    shown = render(panel(replace(result("cat large-file.log", ""), out=cut, both=cut), LOOK), LOOK)
+    assert "begin\n" in shown
+    assert "end\n" in shown
+    assert "45,678" in shown
+    assert "(truncated) " in shown
+
+
+# testing strategy: unit
+
+
+@pytest.mark.req("M-16")
+def test_command_parsing() -> None:
+    text = '{"command": "npm test", "description": "Run tests", "timeout": 300000}'
+    assert request_from(text, MYCODE) == Request("npm test", description="Run tests", timeout=300.0)
+
+
+@pytest.mark.req("M-16", "M-09")
+def test_safety_checks() -> None:
+    executor = BashExecutor()
+    assert [executor.check_safety(command)["safe"] for command in ("rm -rf /", "rm -rf ./build", "ls")] == [
+        False,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.req("M-16", "M-08")
+def test_output_truncation_by_itself() -> None:
+    assert BashExecutor({"maxOutputSize": 4}).truncate("abcdef") == "ab\n\n... (2 characters truncated) ...\n\nef"
+
+
+@pytest.mark.req("M-16", "M-01")
+async def test_timeout_handling(life: Lifeline) -> None:
+    got = await BashExecutor({"defaultTimeout": 200}).execute({"command": f"{life.hold} sleep 60"})
+    assert (got["success"], got["stderr"]) == (False, "Command timed out after 200 ms")
+    await life.ended()
+
+
+# integration
+
+
+@pytest.mark.req("M-16", "M-05", "M-06")
+async def test_background_execution_to_its_end() -> None:
+    executor = BashExecutor()
+    got = await executor.execute({"command": "sleep 0.01; echo done", "run_in_background": True})
+    text = await executor.task_manager.task_output({"task_id": got["task_id"], "timeout": 20})
+    assert text.splitlines()[1] == "done"
+    assert executor.task_manager.get(got["task_id"])["exitCode"] == 0
+
+
+@pytest.mark.req("M-16", "M-07")
+async def test_streaming_output() -> None:
+    stream = BashExecutor().execute_with_streaming("echo hi")
+    assert [event async for event in stream] == [{"type": "stdout", "data": "hi\n"}, {"type": "exit", "code": 0}]
+
+
+@pytest.mark.req("M-16", "M-02")
+async def test_error_handling() -> None:
+    got = await BashExecutor().execute({"command": "no-such-program-anywhere"})
+    assert (got["success"], got["exit_code"]) == (False, 127)
+    assert "command not found" in got["stderr"]
+
+
+# security
+
+
+@pytest.mark.req("M-16", "M-09")
+@pytest.mark.parametrize("command", ["rm -rf /", "mkfs", "dd if=/dev/zero", ":(){:|:&};:"])
+def test_blocked_commands(command: str) -> None:
+    expected = {"safe": False, "reason": f"Command contains blocked pattern: {command}"}
+    assert BashExecutor().check_safety(command) == expected
+
+
+@pytest.mark.req("M-16", "M-14")
+async def test_injection_attempts_in_arguments_stay_arguments(tmp_path: Path) -> None:
+    """A directory or a variable is never read as shell text."""
+    odd = tmp_path / "$(touch ran); touch ran #'\"`touch ran`"
+    odd.mkdir()
+    env = {"A": "$(touch ran); `touch ran`"}
+    got = await BashExecutor().execute({"command": 'pwd; echo "$A"', "cwd": str(odd), "env": env})
+    assert got["stdout"] == f"{odd}\n{env['A']}\n"
+    assert list(odd.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [odd.name]
+
+
+@pytest.mark.req("M-16", "M-11")
+def test_resource_limits() -> None:
+    """That they hold is shown in test_guards."""
+    assert MYCODE.limits["unrestricted"].memory is not None
+    assert MYCODE.limits["unrestricted"].cpu is not None
+
+
+@pytest.mark.req("M-16")
+async def test_backward_compatible_with_a_bare_command(tmp_path: Path) -> None:
+    got = await Bash("mycode").call({"command": "pwd"}, ToolContext(working_dir=tmp_path))
+    assert (got.data["success"], got.data["stdout"]) == (True, f"{tmp_path}\n")

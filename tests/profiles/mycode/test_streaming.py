@@ -1,0 +1,126 @@
+"""Events while the command runs."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from nacre import Cancel, InvalidRequest, ToolContext
+from nacre.compat.mycode import BashExecutor, StreamEvent, execute_with_streaming
+from tests.support.lifeline import Gate, Lifeline
+
+EXECUTOR = BashExecutor()
+
+
+async def events(command: str, **options: object) -> list[StreamEvent]:
+    return [event async for event in execute_with_streaming(command, **options)]  # type: ignore[arg-type]
+
+
+def joined(found: list[StreamEvent], stream: str) -> str:
+    return "".join(event["data"] for event in found if event["type"] == stream)
+
+
+@pytest.mark.req("M-07")
+async def test_chunks_come_while_it_runs_and_the_exit_comes_last(gate: Gate) -> None:
+    found: list[StreamEvent] = []
+    async for event in execute_with_streaming(f"echo one; {gate.wait}; echo two >&2; exit 3"):
+        found.append(event)
+        if event == {"type": "stdout", "data": "one\n"}:
+            gate.open()  # had it not come before the end, there would be none
+    assert found == [
+        {"type": "stdout", "data": "one\n"},
+        {"type": "stderr", "data": "two\n"},
+        {"type": "exit", "code": 3},
+    ]
+
+
+@pytest.mark.req("M-07")
+async def test_nothing_said_is_only_an_exit() -> None:
+    assert await events("true") == [{"type": "exit", "code": 0}]
+
+
+@pytest.mark.req("M-07")
+async def test_directory_variables_and_context_are_as_in_a_call(tmp_path: Path) -> None:
+    command = 'echo "$PWD $A"'
+    assert await events(command, cwd=tmp_path, env={"A": "b"}) == [
+        {"type": "stdout", "data": f"{tmp_path} b\n"},
+        {"type": "exit", "code": 0},
+    ]
+    assert joined(await events(command, context={"cwd": tmp_path}), "stdout") == f"{tmp_path} \n"
+
+
+@pytest.mark.req("M-07")
+async def test_a_character_is_never_cut() -> None:
+    found = await events(r"printf 'a\xe2\x82'; sleep 0.01; printf '\xacb\xff'")
+    assert joined(found, "stdout") == "a€b\ufffd"
+    assert found[-1] == {"type": "exit", "code": 0}
+
+
+@pytest.mark.req("M-07")
+async def test_all_of_a_flood_comes_through() -> None:
+    found = await events("seq 1 200000; echo end >&2")
+    assert joined(found, "stdout") == "".join(f"{n}\n" for n in range(1, 200_001))
+    assert joined(found, "stderr") == "end\n"
+
+
+@pytest.mark.req("M-07", "M-11")
+async def test_out_of_time_is_said_and_everything_is_ended(life: Lifeline) -> None:
+    found = await events(f"{life.hold} printf half >&2; (setsid sleep 60 &); sleep 60", timeout=300)
+    assert joined(found, "stderr") == "half\nCommand timed out after 300 ms"
+    assert found[-1] == {"type": "exit", "code": 1}
+    await life.ended()
+
+
+@pytest.mark.req("M-07")
+async def test_whoever_stops_listening_ends_it(life: Lifeline) -> None:
+    async with aclosing(execute_with_streaming(f"{life.hold} echo one; sleep 60")) as stream:
+        async for event in stream:
+            assert event == {"type": "stdout", "data": "one\n"}
+            break
+    await life.ended()
+
+
+@pytest.mark.req("M-07")
+async def test_a_cancel_switch_ends_it_and_the_stream_says_so(life: Lifeline) -> None:
+    cancel = Cancel()
+    found = []
+    async for event in execute_with_streaming(f"{life.hold} echo one; sleep 60", context=ToolContext(cancel=cancel)):
+        found.append(event)
+        cancel.cancel()
+    assert found[1:] == [{"type": "stderr", "data": "Command was cancelled"}, {"type": "exit", "code": 1}]
+    await life.ended()
+
+
+@pytest.mark.req("M-07", "M-09")
+async def test_what_is_blocked_is_not_run_here_either(tmp_path: Path) -> None:
+    found = await events("touch here; chmod -R 777 no-such-directory", cwd=tmp_path)
+    assert found == [{"type": "stderr", "data": "Insecure permissions"}, {"type": "exit", "code": -1}]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.req("M-07", "M-01")
+async def test_what_cannot_be_meant_is_raised() -> None:
+    with pytest.raises(InvalidRequest, match="`timeout` is"):
+        await events("true", timeout=-1)
+    with pytest.raises(InvalidRequest, match="does not exist"):
+        await events("true", cwd="/no/such/place")
+    demanding = BashExecutor({"requireDescription": True})
+    with pytest.raises(InvalidRequest, match="`description` is missing"):
+        await anext(demanding.execute_with_streaming("true"))
+    assert await anext(demanding.execute_with_streaming("true", description="Nothing")) == {"type": "exit", "code": 0}
+
+
+@pytest.mark.req("M-07", "M-11")
+async def test_a_secret_is_masked_though_it_comes_in_pieces(tmp_path: Path, gate: Gate) -> None:
+    (tmp_path / "a").write_text("<0123456")
+    (tmp_path / "b").write_text("789abcdef> 012345")
+    ctx = ToolContext(working_dir=tmp_path, secrets=("0123456789abcdef",))
+    found = []
+    async for event in EXECUTOR.execute_with_streaming(f"cat a; {gate.wait}; cat b", context=ctx):
+        found.append(event)
+        if event == {"type": "stdout", "data": "<"}:
+            gate.open()
+    assert found[0] == {"type": "stdout", "data": "<"}
+    assert joined(found, "stdout") == "<[secret]> 012345"

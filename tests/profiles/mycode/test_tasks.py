@@ -1,0 +1,252 @@
+"""Commands in the background, and the manager that knows them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, NacreError, ToolContext
+from nacre.compat.mycode import BashExecutor, BashOutput, TaskManager
+from nacre.tasks import tools
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def executor() -> BashExecutor:
+    return BashExecutor()
+
+
+async def started(executor: BashExecutor, command: str, context: object = None, **asked: object) -> BashOutput:
+    asked = {"command": command, "run_in_background": True, **asked}
+    return await executor.execute(asked, context)  # type: ignore[arg-type]
+
+
+async def ended(executor: BashExecutor, id: str) -> None:
+    assert not (await executor.task_manager.tasks.wait(id, timeout=20)).timed_out
+
+
+@pytest.mark.req("M-05")
+async def test_it_returns_at_once_with_the_object_of_the_proposal(executor: BashExecutor, gate: Gate) -> None:
+    got = await started(executor, f"{gate.wait}; echo late", description="Wait")
+    id = got["task_id"]
+    assert re.fullmatch(r"bash-[0-9a-f]{8}", id)
+    assert got == {
+        "success": True,
+        "stdout": f"Background task started: {id}",
+        "stderr": "",
+        "exit_code": 0,
+        "duration_ms": 0,
+        "task_id": id,
+        "output_file": got["output_file"],
+    }
+    gate.open()
+    await ended(executor, id)
+
+
+@pytest.mark.req("M-05")
+async def test_both_streams_reach_a_file_of_the_proposals_name_in_a_private_directory(executor: BashExecutor) -> None:
+    got = await started(executor, "sleep 0.01; echo out; echo err >&2; exit 3")
+    await ended(executor, got["task_id"])
+    path = Path(got["output_file"])
+    assert path.name == f"mycode-{got['task_id']}.log"
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    lines = path.read_text().splitlines()
+    assert sorted(lines[:2]) == ["err", "out"]
+    assert lines[2].startswith("[nacre: exit 3 after ")
+
+
+@pytest.mark.req("M-05")
+async def test_it_is_detached_and_outlives_the_event_loop_of_the_call(executor: BashExecutor, life: Lifeline) -> None:
+    got = await started(executor, f"{life.hold} sleep 60")
+    pid = executor.task_manager.get(got["task_id"])["pid"]
+    assert pid is not None
+    assert os.getsid(pid) != os.getsid(0)
+    await executor.task_manager.tasks.kill(got["task_id"])
+    await life.ended()
+
+
+@pytest.mark.req("M-05")
+async def test_directory_and_variables_are_those_of_the_call(executor: BashExecutor, tmp_path: Path) -> None:
+    got = await started(executor, "sleep 0.01; pwd; echo $A", {"cwd": "/"}, cwd=str(tmp_path), env={"A": "b"})
+    await ended(executor, got["task_id"])
+    assert Path(got["output_file"]).read_text().startswith(f"{tmp_path}\nb\n")
+
+
+@pytest.mark.req("M-05")
+async def test_one_that_is_over_before_the_answer_was_started_all_the_same(executor: BashExecutor) -> None:
+    got = await started(executor, "echo quick")
+    assert got == {
+        "success": True,
+        "stdout": f"Background task started: {got['task_id']}",
+        "stderr": "",
+        "exit_code": 0,
+        "duration_ms": 0,
+        "task_id": got["task_id"],
+        "output_file": got["output_file"],
+    }
+    await ended(executor, got["task_id"])
+    assert Path(got["output_file"]).read_text().startswith("quick\n")
+
+
+@pytest.mark.req("M-05")
+@pytest.mark.linux
+async def test_one_that_fails_at_once_says_so_where_the_model_reads_it(executor: BashExecutor) -> None:
+    got = await started(executor, "cd /no/such/place")
+    assert (got["success"], got["exit_code"], got["stdout"]) == (
+        True,
+        0,
+        f"Background task started: {got['task_id']}",
+    )
+    assert got["stderr"].startswith("It has ended already: exit 1\n")
+    assert "No such file or directory" in got["stderr"]
+    assert executor.task_manager.get(got["task_id"])["exitCode"] == 1
+
+
+@pytest.mark.req("M-05", "M-14")
+async def test_a_place_for_its_files_can_be_named(executor: BashExecutor, tmp_path: Path) -> None:
+    got = await started(executor, "sleep 0.01; echo hi", ToolContext(output_dir=tmp_path / "tasks"))
+    id = got["task_id"]
+    assert got["output_file"] == str(tmp_path / "tasks" / id / f"mycode-{id}.log")
+    await until(lambda: executor.task_manager.get(id)["status"] == "completed", "its end")
+    assert [task["id"] for task in executor.task_manager.list() if task["id"] == id] == [id]
+    assert "hi" in await executor.task_manager.task_output({"task_id": id})
+
+
+@pytest.mark.req("M-05", "M-02")
+async def test_one_that_cannot_be_started_leaves_nothing_behind(executor: BashExecutor, tmp_path: Path) -> None:
+    place = tmp_path / "tasks"
+    got = await started(executor, "true", ToolContext(output_dir=place), env={"A": "x" * 200_000})
+    assert got == {
+        "success": False,
+        "stdout": "",
+        "stderr": got["stderr"],
+        "exit_code": 1,
+        "duration_ms": 0,
+    }
+    assert got["stderr"].startswith("Command could not be started: Argument list too long")
+    assert [path.name for path in place.iterdir()] == [".live"]
+    assert list((place / ".live").iterdir()) == []
+
+
+@pytest.mark.req("M-06")
+async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashExecutor, gate: Gate) -> None:
+    before = datetime.now(UTC).timestamp()
+    command = f"{gate.wait}; exit 5"
+    got = await started(executor, command, description="Fail later")
+    manager = executor.task_manager
+    task = manager.get(got["task_id"])
+    assert task == {
+        "id": got["task_id"],
+        "type": "bash",
+        "command": command,
+        "description": "Fail later",
+        "pid": task["pid"],
+        "outputFile": got["output_file"],
+        "startedAt": task["startedAt"],
+        "status": "running",
+        "exitCode": None,
+    }
+    assert isinstance(task["pid"], int)
+    assert task["startedAt"].tzinfo is UTC
+    assert before - 1 <= task["startedAt"].timestamp() <= datetime.now(UTC).timestamp()
+    gate.open()
+    await ended(executor, task["id"])
+    assert manager.get(task["id"]) == {**task, "status": "failed", "exitCode": 5}
+    assert task["id"] in [each["id"] for each in manager.list()]
+
+
+@pytest.mark.req("M-06")
+async def test_one_that_succeeds_is_completed_and_one_that_is_killed_has_failed(
+    executor: BashExecutor, life: Lifeline
+) -> None:
+    good = await started(executor, "sleep 0.01")
+    await ended(executor, good["task_id"])
+    bad = await started(executor, f"{life.hold} sleep 60")
+    await executor.task_manager.tasks.kill(bad["task_id"])
+    await life.ended()
+    states = [executor.task_manager.get(each["task_id"]) for each in (good, bad)]
+    assert [(each["status"], each["exitCode"]) for each in states] == [("completed", 0), ("failed", 1)]
+
+
+@pytest.mark.req("M-06")
+async def test_any_other_executor_and_any_later_program_knows_it_too(executor: BashExecutor) -> None:
+    got = await started(executor, "sleep 0.01; exit 2")
+    await ended(executor, got["task_id"])
+    assert BashExecutor().task_manager.get(got["task_id"]) == executor.task_manager.get(got["task_id"])
+
+
+@pytest.mark.req("M-06")
+async def test_slash_tasks_lists_and_task_output_reads(executor: BashExecutor, gate: Gate) -> None:
+    got = await started(executor, f"echo first; {gate.wait}; echo second", description="Say two things")
+    id = got["task_id"]
+    assert re.search(
+        rf"^{id} running for .*: echo first; .* \(Say two things\)$", await listing(executor), re.MULTILINE
+    )
+    await until(lambda: "first" in Path(got["output_file"]).read_text(), "its first line")
+    look = await executor.task_manager.task_output({"task_id": id, "block": False})
+    assert look.splitlines()[1:] == ["first", "[nacre: cursor 6: pass since=6 for what comes after this]"]
+    gate.open()
+    rest = await executor.task_manager.task_output({"task_id": id, "since": 6})
+    assert rest.splitlines()[1:] == ["second", "[nacre: cursor 13: pass since=13 for what comes after this]"]
+    assert re.match(rf"{id} exited with 0 after ", rest)
+    assert f"{id} exited with 0 after " in await listing(executor)
+
+
+async def listing(executor: BashExecutor) -> str:
+    return await executor.task_manager.listing()
+
+
+@pytest.mark.req("M-06")
+async def test_the_tool_for_results_is_the_one_that_the_description_names() -> None:
+    names = [definition["name"] for definition in tools.definitions()]
+    assert "TaskOutput" in names
+    assert "TaskOutput" in Bash("mycode").definition()["description"]
+
+
+@pytest.mark.req("M-06")
+async def test_what_others_have_started_can_be_registered_and_completed(tmp_path: Path) -> None:
+    manager = TaskManager(tmp_path)
+    assert manager.list() == []
+    assert await manager.listing() == "There are no tasks."
+    entry = {
+        "id": "bash-abc123",
+        "type": "bash",
+        "command": "npm test",
+        "description": "Run tests",
+        "pid": 4711,
+        "outputFile": "/tmp/mycode-bash-abc123.log",
+        "startedAt": datetime(2025, 1, 15, tzinfo=UTC),
+        "status": "running",
+    }
+    manager.register(entry)  # type: ignore[arg-type]
+    assert manager.list() == [{**entry, "exitCode": None}]
+    manager.complete("bash-abc123", 0)
+    assert manager.get("bash-abc123") == {**entry, "status": "completed", "exitCode": 0}
+    manager.complete("bash-abc123", 7)
+    assert manager.get("bash-abc123") == {**entry, "status": "failed", "exitCode": 7}
+
+
+@pytest.mark.req("M-06")
+async def test_what_nobody_has_started_is_an_error_and_an_answer(tmp_path: Path) -> None:
+    manager = TaskManager(tmp_path)
+    for ask in (manager.get, lambda id: manager.complete(id, 0)):
+        with pytest.raises(NacreError, match="There is no task"):
+            ask("bash-00000000")
+    assert (await manager.task_output({"task_id": "bash-00000000"})).startswith("Error (no_such_task): ")
+    assert (await manager.task_output({})).startswith("Error (missing_argument): ")
+
+
+@pytest.mark.req("M-06")
+async def test_nobody_can_say_of_a_task_of_nacres_that_it_has_ended(executor: BashExecutor, gate: Gate) -> None:
+    got = await started(executor, gate.wait)
+    executor.task_manager.complete(got["task_id"], 0)
+    assert executor.task_manager.get(got["task_id"])["status"] == "running"
+    gate.open()
+    await ended(executor, got["task_id"])

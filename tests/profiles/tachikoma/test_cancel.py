@@ -1,0 +1,79 @@
+"""Cancelling a call: nothing it started is left, whenever it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from nacre.compat.tachikoma import BashOptions, BashResult, PrimitiveContext, bash, bash_sequence, bash_success
+from tests.support.census import fds
+from tests.support.commands import STUBBORN
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import until
+
+Call: TypeAlias = Callable[[PrimitiveContext, str, BashOptions], Coroutine[None, None, BashResult]]
+CTX = PrimitiveContext("/tmp")
+
+
+@pytest.mark.req("K-07")
+@pytest.mark.parametrize("call", [bash, bash_success], ids=["bash", "bash_success"])
+async def test_cancelling_the_call_leaves_no_process(call: Call, life: Lifeline) -> None:
+    task = asyncio.ensure_future(call(CTX, f"{life.hold} {STUBBORN}", BashOptions().no_timeout()))
+    await life.held()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.ended()
+
+
+@pytest.mark.req("K-07")
+async def test_cancelling_a_sequence_ends_the_one_that_runs_and_starts_no_other(life: Lifeline, tmp_path: Path) -> None:
+    ctx = PrimitiveContext(tmp_path)
+    task = asyncio.ensure_future(bash_sequence(ctx, ["true", f"{life.hold} {STUBBORN}", "touch ran"]))
+    await life.held()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.ended()
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.req("K-07")
+async def test_a_time_limit_of_the_caller_s_own_leaves_no_process(life: Lifeline) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await bash(CTX, f"{life.hold} (setsid sleep 999 &) & sleep 999")
+    await life.ended()
+
+
+@pytest.mark.req("K-07")
+async def test_half_way_through_a_flood_nothing_is_left_either(life: Lifeline) -> None:
+    await bash(CTX, "true")
+    before = fds(os.getpid())
+    task = asyncio.ensure_future(bash(CTX, f"{life.hold} yes & yes >&2", BashOptions().max_output(100)))
+    await life.held()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.ended()
+    await until(lambda: fds(os.getpid()) == before, "as many descriptors as before")
+
+
+@pytest.mark.req("K-07")
+async def test_it_may_be_cancelled_at_any_moment(life: Lifeline) -> None:
+    await bash(CTX, life.hold)
+    before = fds(os.getpid())
+    for moments in range(20):
+        task = asyncio.ensure_future(bash(CTX, f"{life.hold} sleep 999"))
+        for _ in range(moments):
+            await asyncio.sleep(0)  # one turn of the loop
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    await life.ended()
+    await until(lambda: fds(os.getpid()) == before, "as many descriptors as before")

@@ -1,0 +1,131 @@
+"""Where a command may start. `..` and links lead nowhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre import ToolContext
+from nacre.compat.tachikoma import BashOptions, PathNotAllowed, PrimitiveContext, Validation, bash
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """`inside`, with a directory and two links in it; `outside` beside it."""
+    root = tmp_path.resolve()
+    (root / "inside" / "deep").mkdir(parents=True)
+    (root / "inside-too").mkdir()
+    (root / "outside" / "far").mkdir(parents=True)
+    (root / "inside" / "out").symlink_to(root / "outside")
+    (root / "inside" / "far").symlink_to(root / "outside" / "far")
+    (root / "inside" / "back").symlink_to(root / "inside" / "deep")
+    return root
+
+
+@pytest.mark.req("K-03")
+def test_a_path_is_resolved_against_the_context(place: Path) -> None:
+    ctx = PrimitiveContext(place / "inside")
+    assert ctx.resolve_path("deep") == place / "inside" / "deep"
+    assert ctx.resolve_path("./deep/../x") == place / "inside" / "x"
+    assert ctx.resolve_path("../outside") == place / "outside"
+    assert ctx.resolve_path(place / "outside") == place / "outside"
+    assert ctx.resolve_path("") == place / "inside"
+
+
+def test_a_context_that_is_relative_is_meant_from_here(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    monkeypatch.chdir(place)
+    ctx = PrimitiveContext(".", allowed_paths=["inside"])
+    assert (ctx.working_dir, ctx.allowed_paths) == (place, (place / "inside",))
+
+
+@pytest.mark.req("K-03")
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("", True),
+        (".", True),
+        ("deep", True),
+        ("deep/..", True),
+        ("back", True),
+        ("not/there/yet", True),
+        ("..", False),
+        ("../inside-too", False),
+        ("deep/../../outside", False),
+        ("out", False),
+        ("out/far", False),
+        ("far", False),
+        ("out/..", False),
+        ("far/../..", False),
+        ("far/../../inside", True),
+        ("/", False),
+        ("a\0b", False),
+    ],
+)
+def test_a_path_is_allowed_if_all_that_it_may_mean_is(path: str, allowed: bool, place: Path) -> None:
+    ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
+    assert ctx.is_path_allowed(path) is allowed
+
+
+def test_without_a_list_every_path_is_allowed(place: Path) -> None:
+    assert PrimitiveContext(place).is_path_allowed("/")
+
+
+def test_one_allowed_path_may_be_given_alone(place: Path) -> None:
+    ctx = PrimitiveContext(place, allowed_paths=str(place))
+    assert ctx.allowed_paths == (place,)
+
+
+def test_a_link_may_be_allowed_by_its_name(place: Path) -> None:
+    ctx = PrimitiveContext(place / "inside", allowed_paths=["out"])
+    assert ctx.is_path_allowed(place / "outside" / "far")
+    assert not ctx.is_path_allowed("deep")
+
+
+@pytest.mark.req("K-03")
+@pytest.mark.parametrize("directory", ["..", "../outside", "out", "far/..", "/", "../nowhere"])
+async def test_a_directory_outside_is_refused_and_nothing_runs(directory: str, place: Path) -> None:
+    ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
+    with pytest.raises(PathNotAllowed) as refused:
+        await bash(ctx, f"touch {place}/ran", BashOptions().working_dir(directory))
+    assert refused.value.path == ctx.resolve_path(directory)
+    assert str(refused.value) == f"Path not allowed: {ctx.resolve_path(directory)}"
+    assert not (place / "ran").exists()
+
+
+@pytest.mark.req("K-03")
+@pytest.mark.parametrize("directory", [".", "deep", "back", "deep/../deep"])
+async def test_a_directory_inside_is_entered(directory: str, place: Path) -> None:
+    ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
+    result = await bash(ctx, "pwd -P", BashOptions().working_dir(directory))
+    assert result.stdout == os.path.realpath(place / "inside" / directory) + "\n"
+
+
+@pytest.mark.req("K-03")
+async def test_the_directory_of_the_context_must_be_allowed_as_well(place: Path) -> None:
+    ctx = PrimitiveContext(place / "outside", allowed_paths=[place / "inside"])
+    with pytest.raises(PathNotAllowed):
+        await bash(ctx, "pwd")
+    assert (await bash(ctx, "pwd", BashOptions().working_dir(place / "inside"))).stdout == f"{place}/inside\n"
+
+
+async def test_several_directories_may_be_allowed(place: Path) -> None:
+    ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside", "../outside"])
+    assert (await bash(ctx, "pwd -P", BashOptions().working_dir("out"))).stdout == f"{place}/outside\n"
+
+
+async def test_allowed_paths_of_nacre_s_own_context_hold_as_well(place: Path) -> None:
+    ctx = PrimitiveContext(place, base=ToolContext(allowed_paths=(place / "inside",)))
+    with pytest.raises(PathNotAllowed):
+        await bash(ctx, "pwd")
+
+
+@pytest.mark.req("K-03", "K-04")
+async def test_what_is_wrong_with_the_command_is_said_first(place: Path) -> None:
+    ctx = PrimitiveContext(place / "outside", allowed_paths=[place / "inside"])
+    with pytest.raises(Validation, match="blocked pattern: mkfs"):
+        await bash(ctx, "mkfs nothing")
+    gone = PrimitiveContext(place / "gone")
+    with pytest.raises(Validation, match="blocked pattern: mkfs"):
+        await bash(gone, "mkfs nothing")

