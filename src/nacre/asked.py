@@ -1,4 +1,4 @@
-"""A tool call's arguments in, Request out, as the profile's tool takes them. Pure.
+"""A tool call's arguments in, what they ask for out, as the profile's tool takes them. Pure.
 
 `InvalidRequest`: it cannot be meant.
 """
@@ -12,13 +12,28 @@ from typing import Any, cast
 
 from nacre.arguments import Arguments, bad
 from nacre.errors import InvalidRequest
+from nacre.frozen import frozen
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter
 from nacre.types import Mode, Request
 
 
+@frozen
+class Asked:
+    """A call, understood."""
+
+    request: Request
+    capture: bool = True
+    """False: what it prints goes to this process's own stdout and stderr, and is in no answer."""
+
+
 def request_from(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Request:
     """The arguments as an object, or as the JSON that a model wrote."""
+    return understood(arguments, profile).request
+
+
+def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Asked:
+    """The same, with what is not about the run itself."""
     tool = profile.tool
     given = Arguments(_object(arguments), lenient=tool.lenient)
     values: dict[str, Any] = {}
@@ -42,7 +57,7 @@ def request_from(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -
             raise InvalidRequest(
                 "missing_argument", f"`{parameter.name}` is empty.", field=parameter.name, hint="Pass some text."
             )
-    return _request(values, profile)
+    return Asked(_request(values, profile), values.get("capture", True))
 
 
 def _object(arguments: object) -> object:
@@ -81,7 +96,8 @@ def _measured(parameter: Parameter, value: float) -> float | None:
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"from {low or 0:g} to {high:g}" if high is not None else f"of at least {low:g}"
         kind = "whole number" if parameter.kind == "integer" else "number"
-        raise bad(parameter.name, value, f"Give a {kind} {span}.")
+        unlimited = ", or null for no limit" if parameter.null_is_unlimited else ""
+        raise bad(parameter.name, value, f"Give a {kind} {span}{unlimited}.")
     if parameter.clamped is not None:
         value = min(max(value, parameter.clamped[0]), parameter.clamped[1])
     if parameter.zero_is_default and value == 0:

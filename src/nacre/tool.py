@@ -204,11 +204,14 @@ async def answered(
     ctx: ToolContext,
     stream: Callable[[Request, ToolContext], AsyncGenerator[Event, None]],
 ) -> Answer:
-    from nacre.asked import request_from
+    from nacre.asked import understood
+    from nacre.passing import passed_on
     from nacre.views.answers import answer, problem
 
     try:
-        result = await ending(stream(request_from(arguments, profile), ctx))
+        asked = understood(arguments, profile)
+        events = stream if asked.capture else passed_on(stream)
+        result = await ending(events(asked.request, ctx))
     except InvalidRequest as error:
         return problem(error, profile.tool.complaint)
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir

@@ -57,6 +57,27 @@ def removes_the_root_itself(command: Command, around: Around) -> bool:
     return command.runs("rm") and _names_root(command, around)
 
 
+def removes_outside(*beginnings: str) -> Deed:
+    """The root itself, or by its full name what is neither in the working directory nor in one that begins so."""
+
+    def does(command: Command, around: Around) -> bool:
+        if not command.runs("rm"):
+            return False
+        named = [absolute(target, command.cwd) for target in command.operands() if target.startswith("/")]
+        inside = (*beginnings, *(f"{cwd}/" for cwd in (around.cwd, command.cwd) if cwd.strip("/")))
+        return _names_root(command, around) or any(not path.startswith(inside) for path in named)
+
+    return does
+
+
+def removes_by_force(command: Command, around: Around) -> bool:
+    return removes_tree(command, around) and command.has("-f", "--force")
+
+
+def removes_as_root(command: Command, _: Around) -> bool:
+    return command.runs("rm") and any(name in ("sudo", "doas", "su") for name in command.via)
+
+
 def _names_root(command: Command, around: Around) -> bool:
     places = [precious(target, command, around) for target in command.operands()]
     return any(place is not None and place.kind is Kind.ROOT for place in places)
@@ -76,6 +97,10 @@ def removes_by_name(*names: str) -> Deed:
 
 def makes_filesystem(command: Command, _: Around) -> bool:
     return command.runs("mkfs") or command.name.startswith("mkfs.")
+
+
+def partitions(command: Command, _: Around) -> bool:
+    return command.runs("fdisk", "cfdisk", "sfdisk")
 
 
 def copies(source: str = "", target: str = "") -> Deed:
@@ -147,6 +172,57 @@ def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
                 return fed[right.start], right.end, Hit()
     return None
 
+
+def chained_to(name: str, *operators: str) -> FindsInScript:
+    """Such a command right after one of these."""
+
+    def finds(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+        for command in script.commands:
+            if command.runs(name) and not command.calls and _before(script, command, _BETWEEN).endswith(operators):
+                return command.start, command.end, Hit()
+        return None
+
+    return finds
+
+
+def substituted(name: str) -> FindsInScript:
+    """Such a command in what another one is given: `$(…)`, `<(…)`, backquotes."""
+
+    def finds(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+        open_: list[Command] = []
+        for command in sorted(script.commands, key=lambda each: (each.start, -each.end)):
+            while open_ and open_[-1].end < command.end:
+                open_.pop()
+            if command.runs(name) and not command.calls and _given(command, script, open_):
+                return command.start, command.end, Hit()
+            if command.argv or _ASSIGNS.match(script.text, command.start):  # else it is the redirection of a group
+                open_.append(command)
+        return None
+
+    return finds
+
+
+def _given(command: Command, script: Script, around: list[Command]) -> bool:
+    return _before(script, command).endswith(_OPENS) or any(not _wraps(each, command) for each in around)
+
+
+def _before(script: Script, command: Command, between: str | None = None) -> str:
+    return script.text[max(0, command.start - _NEAR) : command.start].rstrip(between)
+
+
+def _wraps(outer: Command, command: Command) -> bool:
+    parent = command.parent
+    while parent is not None and parent is not outer:
+        parent = parent.parent
+    return parent is outer or (outer.start, outer.end) == (command.start, command.end)
+
+
+_ASSIGNS = later(r"[A-Za-z_]\w*(?:\[[^]\n]{0,100}\])?\+?=")
+_OPENS = ("$(", "<(", ">(", "`")
+_NEAR = 1000
+"""Characters before a command that are looked at."""
+_BETWEEN = " \t\r\n({!"
+"""What may stand between an operator and the command after it."""
 
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""

@@ -8,7 +8,8 @@ from nacre.frozen import frozen
 
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
 """`strings`: an object whose values are strings."""
-For: TypeAlias = Literal["command", "description", "mode", "background", "timeout", "cwd", "env"]
+For: TypeAlias = Literal["command", "description", "mode", "background", "timeout", "cwd", "env", "capture"]
+"""`capture`: False lets what it prints through to this process's own stdout and stderr."""
 
 
 @frozen(kw_only=True)

@@ -39,6 +39,8 @@ class Report:
     end: int = 1000
     most: int = 5000
     """It is never longer."""
+    longest: int = 300
+    """Seconds that may be asked for, as who ran out of time is told."""
 
 
 @frozen(kw_only=True)

@@ -1,0 +1,252 @@
+"""tunacode's own interface: the async function `bash`, `ModelRetry`, `BashData`, the parser and the renderer.
+
+`bash` gives a text that is a `BashText`: it carries its data, so that nothing has to be parsed. What a model can put
+right is a `ModelRetry`: pydantic-ai's, if that is installed (looked for when it is first needed), else one like it.
+Nothing but this module is loaded by importing it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Coroutine
+from enum import StrEnum
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from nacre.errors import InvalidRequest, NacreError
+from nacre.frozen import frozen
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
+    from nacre.result import Result
+    from nacre.tool import Bash
+    from nacre.types import ToolContext
+    from nacre.views.answers import Answer
+
+    class ModelRetry(Exception):  # as a type checker sees it; `__getattr__` finds the real one
+        message: str
+
+        def __init__(self, message: str) -> None: ...
+
+
+__all__ = [
+    "CMD_OUTPUT_TRUNCATED",
+    "COMMAND_OUTPUT_END_SIZE",
+    "COMMAND_OUTPUT_START_INDEX",
+    "COMMAND_OUTPUT_THRESHOLD",
+    "EXECUTE_TOOLS",
+    "LOCAL_MAX_COMMAND_OUTPUT",
+    "MAX_COMMAND_OUTPUT",
+    "READ_ONLY_TOOLS",
+    "BashData",
+    "BashText",
+    "ModelRetry",
+    "ShellNotFound",
+    "ToolName",
+    "bash",
+    "make_bash",
+    "parse",
+    "render",
+]
+
+MAX_COMMAND_OUTPUT = 5000
+LOCAL_MAX_COMMAND_OUTPUT = 1500
+COMMAND_OUTPUT_THRESHOLD = 3500
+COMMAND_OUTPUT_START_INDEX = 2500
+COMMAND_OUTPUT_END_SIZE = 1000
+CMD_OUTPUT_TRUNCATED = "\n...\n[truncated]\n...\n"
+
+
+class ToolName(StrEnum):
+    BASH = "bash"
+
+
+EXECUTE_TOOLS = (ToolName.BASH,)
+READ_ONLY_TOOLS: tuple[ToolName, ...] = ()
+
+
+class ShellNotFound(NacreError, FileNotFoundError):
+    """There is no bash on this system: nothing that a model could put right."""
+
+
+@frozen
+class BashData:
+    """What a report tells."""
+
+    command: str
+    exit_code: int
+    """Negative: the signal that ended it."""
+    working_dir: str
+    stdout: str
+    stderr: str
+    is_truncated: bool
+    """The text does not hold all of it."""
+    timeout: int | None
+    """Seconds; None: no limit."""
+
+
+class BashText(str):
+    """The report, with what it was made of. To everybody else it is a string."""
+
+    data: BashData
+    """Streams whole, as far as they were captured."""
+    result: Result
+    """All that nacre knows of the run."""
+
+    def __new__(cls, text: str, data: BashData | None = None, result: Result | None = None) -> BashText:
+        self = super().__new__(cls, text)
+        if data is not None and result is not None:  # else they come with the state of a copy
+            self.data, self.result = data, result
+        return self
+
+
+class BashFunction(Protocol):
+    def __call__(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout: int | None = 30,
+        capture_output: bool = True,
+    ) -> Coroutine[Any, Any, str]: ...
+
+
+def make_bash(
+    *, local_mode: bool = False, strict_characters: bool = True, literal: bool = False, ctx: ToolContext | None = None
+) -> BashFunction:
+    """The function, configured as `nacre.profiles.tunacode.tunacode` is; `ctx` is what it has of its host: the working
+    directory, a cancel switch, access, secrets."""
+
+    @cache
+    def tool() -> Bash:
+        from nacre.profiles.tunacode import tunacode
+        from nacre.tool import Bash
+
+        return Bash(tunacode(local_mode=local_mode, strict_characters=strict_characters, literal=literal))
+
+    async def bash(
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout: int | None = 30,
+        capture_output: bool = True,
+    ) -> str:
+        where = os.fspath(cwd) if isinstance(cwd, os.PathLike) else cwd
+        arguments = {"command": command, "cwd": where, "env": env, "timeout": timeout, "capture_output": capture_output}
+        return _given(await tool().call(arguments, ctx), timeout)
+
+    bash.__doc__ = _DOC.format(strict=_STRICT if strict_characters else "")
+    bash.__qualname__ = "bash"
+    return bash
+
+
+_DOC = """Run a shell command with bash, and return its exit code, stdout and stderr as text.
+
+Each call has a fresh shell, without a terminal; stdin is empty.{strict} Recursive deletes, `sudo rm`, `dd if=`, and
+whatever formats, divides or overwrites disks are refused.
+
+Args:
+    command: The bash command to execute.
+    cwd: Working directory for the command; without it the current one.
+    env: Additional environment variables.
+    timeout: Seconds until it is killed, from 1 to 300; None for no limit.
+    capture_output: False lets the output through to the user's screen, and the text has none of it.
+
+Returns:
+    Command, exit code, working directory, stdout and stderr; cut in the middle where it is long.
+"""
+_STRICT = """ One simple command at a time, or a
+pipeline: `;`, `&` and backquotes are refused, and so are `$` and braces except in `$VAR` and `${VAR}`."""
+
+_OF_THE_MODEL = ("", "command", "cwd", "env", "timeout", "capture_output")
+
+
+def _given(answer: Answer, timeout: int | None) -> BashText:
+    result, data = answer.result, answer.data
+    if result is None:
+        error = InvalidRequest(answer.error, **{key: data["error"][key] for key in ("message", "field", "hint")})
+        if error.code == "no_bash":
+            raise ShellNotFound(str(error)) from error
+        if error.field.partition(".")[0] not in _OF_THE_MODEL:
+            raise error  # what the host asked for cannot be meant
+        raise _model_retry()(answer.text)
+    if data["exit_code"] is None:
+        raise _model_retry()(answer.text)
+    told = {name: data[name] for name in BashData.__match_args__ if name != "timeout"}
+    return BashText(answer.text, BashData(**told, timeout=None if timeout is None else int(timeout)), result)
+
+
+def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
+    """What a report tells, from its text alone; None if it is none. A `BashText` knows better: see its `data`.
+
+    Exact where the text was not cut and no stream holds a line that is a heading. The text does not tell the timeout.
+    """
+    from nacre.profiles.tunacode import LOCAL, STANDARD
+    from nacre.views.answers.reported import reported
+
+    found = reported(text, STANDARD, LOCAL)
+    if found is None:
+        return None
+    told = {name: getattr(found, name) for name in BashData.__match_args__ if name != "timeout"}
+    return BashData(**told, timeout=timeout)
+
+
+def render(result: str | BashData, *, timeout: int | None = 30, duration_ms: float | None = None) -> ConsoleRenderable:
+    """The four zones, for a rich console to print. `timeout` and `duration_ms` are for who has a bare text; what is no
+    report is shown as it is."""
+    from nacre.views.panels.zones import Zones, plain_text
+
+    data = result if isinstance(result, BashData) else getattr(result, "data", None)
+    if data is None:
+        data = parse(str(result), timeout=timeout)
+    if data is None:
+        return plain_text(str(result))
+    if isinstance(result, BashText) and duration_ms is None:
+        duration_ms = result.result.duration * 1000
+    return Zones(
+        command=data.command,
+        exit_code=data.exit_code,
+        cwd=data.working_dir,
+        timeout=data.timeout,
+        stdout=data.stdout,
+        stderr=data.stderr,
+        truncated=data.is_truncated,
+        duration_ms=duration_ms,
+    )
+
+
+class _ModelRetry(Exception):
+    """Tells the model what to put right before it tries again."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and other.message == self.message
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.message))
+
+
+_ModelRetry.__name__ = _ModelRetry.__qualname__ = "ModelRetry"  # as it is known from outside, pickles included
+
+
+@cache
+def _model_retry() -> type[ModelRetry]:
+    try:
+        found: type[ModelRetry] = import_module("pydantic_ai.exceptions").ModelRetry
+    except (ImportError, AttributeError):
+        return cast("type[ModelRetry]", _ModelRetry)
+    return found
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ModelRetry":
+        return _model_retry()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+bash = make_bash()

@@ -1,0 +1,178 @@
+"""tunacode: seconds from 1 to 300, one labelled text, strict characters, everything that deletes trees refused.
+
+`tunacode()` makes it as it is configured; `TUNACODE` is how it comes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nacre.policy import deeds
+from nacre.policy.deeds import deed
+from nacre.policy.own import text_rule
+from nacre.policy.policy import Policy
+from nacre.policy.rule import Rule
+from nacre.profiles.profile import Profile
+from nacre.profiles.tool import Parameter, Tool
+from nacre.profiles.view import Report
+from nacre.verdict import Decision
+
+DESTRUCTIVE_PATTERNS = ("rm -rf", "rm -r", "rm /", "dd if=", "mkfs", "fdisk")
+DANGEROUS_PATTERNS = (
+    r"rm\s+-rf\s+/",
+    r"sudo\s+rm",
+    r">\s*/dev/sd[a-z]",
+    r"dd\s+.*of=/dev/",
+    r"mkfs\.",
+    r"fdisk",
+    r":\(\)\{.*\}\;",
+)
+INJECTION_PATTERNS = (r";\s*rm\b", r"&&\s*rm\b", r"\$\(.*\brm\b", r"`.*\brm\b")
+"""What the document says in words."""
+
+STANDARD = Report(over=3500, start=2500, end=1000, most=5000, longest=300)
+LOCAL = Report(over=1050, start=750, end=300, most=1500, longest=300)
+"""In the same proportions, for models with little room."""
+
+
+def tunacode(*, local_mode: bool = False, strict_characters: bool = True, literal: bool = False) -> Profile:
+    """`local_mode`: shorter texts. `strict_characters`: no `;`, `&`, backquotes, nor `$` and braces but in `$VAR` and
+    `${VAR}`. `literal`: the patterns are looked for in the text itself, in quotes and comments too."""
+    decisions = {"*": Decision.ALLOW}
+    if strict_characters:
+        decisions["restricted-characters"] = Decision.REFUSE
+    if not literal:  # the same deeds in other words: `tee /dev/sda`, `mke2fs`, `perl -e 'fork while fork'`
+        decisions |= dict.fromkeys(("disk-write", "disk-format", "fork-bomb"), Decision.REFUSE)
+    return Profile(
+        name="tunacode",
+        timeout=30.0,
+        slow_timeout=300.0,
+        max_timeout=math.inf,
+        grace=5.0,
+        policy=Policy(decisions=decisions, own=_text_rules() if literal else _deeds()),
+        tool=Tool(
+            name="bash",
+            description=_DESCRIPTION + (_ONE_BY_ONE if strict_characters else "") + _REFUSED,
+            parameters=_PARAMETERS,
+            lenient=True,
+            strict=True,
+            complaint="Invalid argument. ",
+        ),
+        view=LOCAL if local_mode else STANDARD,
+    )
+
+
+_DESCRIPTION = (
+    "Run a shell command with bash and wait for its end. Each call has a fresh shell: `cd` and variables do not carry "
+    "over. There is no terminal and stdin is empty, so pass answers by flags. The answer has the exit code, the "
+    "working directory, stdout and stderr; a long one is cut in the middle."
+)
+_ONE_BY_ONE = (
+    " One simple command at a time, or a pipeline: `;`, `&` (so `&&` and `2>&1`, too) and backquotes are refused, "
+    "quoted or not, and so are `$` and braces except in `$VAR` and `${VAR}`."
+)
+_REFUSED = " Recursive deletes, `sudo rm`, `dd if=`, and whatever formats, divides or overwrites disks are refused."
+
+_PARAMETERS = (
+    Parameter(name="command", kind="string", to="command", required=True, description="The bash command to execute."),
+    Parameter(
+        name="cwd",
+        kind="string",
+        to="cwd",
+        description="Working directory for the command; without it the current one.",
+    ),
+    Parameter(name="env", kind="strings", to="env", description="Additional environment variables."),
+    Parameter(
+        name="timeout",
+        kind="integer",
+        to="timeout",
+        default=30,
+        least=1,
+        most=300,
+        null_is_unlimited=True,
+        description="Seconds until it is killed, from 1 to 300; null for no limit.",
+    ),
+    Parameter(
+        name="capture_output",
+        kind="boolean",
+        to="capture",
+        default=True,
+        description="false lets the output through to the user's screen, and the answer has none of it.",
+    ),
+)
+
+_BY_NAME = "delete single files by name (`rm FILE`), or ask the user to do it"
+_ASK = "ask the user to do it"
+_ALONE = "run `rm FILE` in a call of its own"
+
+
+def _deeds() -> tuple[Rule, ...]:
+    """By what would be done; of several the first is named."""
+    tree, disk = "it deletes a directory with all that is in it", "it overwrites a device"
+    return (
+        deed("tunacode-rm-root", _dangerous("rm -rf /", "it deletes everything"), deeds.removes_root, instead=_BY_NAME),
+        deed("tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), deeds.removes_as_root, instead=_ASK),
+        deed("tunacode-rm-rf", _destructive("rm -rf", tree), deeds.removes_by_force, instead=_BY_NAME),
+        deed("tunacode-rm-r", _destructive("rm -r", tree), deeds.removes_tree, instead=_BY_NAME),
+        deed(
+            "tunacode-rm-absolute",
+            _destructive("rm /", "it deletes outside the working directory"),
+            deeds.removes_outside("/tmp/", "/var/tmp/"),
+            instead="delete files in the working directory only, or ask the user to do it",
+        ),
+        deed("tunacode-dd-device", _dangerous("dd of=/dev/", disk), deeds.copies(target="/dev/"), instead=_ASK),
+        deed("tunacode-dd", _destructive("dd if=", "it copies raw data"), deeds.copies(), instead="`cp` or `head -c`"),
+        deed("tunacode-mkfs", _destructive("mkfs", "it formats a disk"), deeds.makes_filesystem, instead=_ASK),
+        deed(
+            "tunacode-fdisk", _destructive("fdisk", "it divides a disk"), deeds.partitions, instead="`lsblk` lists them"
+        ),
+        deed("tunacode-disk", _dangerous("> /dev/sd[a-z]", disk), deeds.redirects_to("/dev/sd"), instead=_ASK),
+        deed(
+            "tunacode-fork-bomb",
+            _dangerous(":(){ :|:& };:", "a fork bomb, which starts copies of itself without end"),
+            in_script=deeds.fork_bombs,
+            instead="a loop with a known number of rounds",
+        ),
+        *(
+            deed(
+                f"tunacode-inject-{name}",
+                f"command injection pattern '{pattern}' (an `rm` that hangs on another command)",
+                in_script=found,
+                instead=_ALONE,
+            )
+            for name, pattern, found in (
+                ("semicolon", "; rm", deeds.chained_to("rm", ";")),
+                ("and", "&& rm", deeds.chained_to("rm", "&&")),
+                ("substitution", "$(rm)", deeds.substituted("rm")),
+            )
+        ),
+    )
+
+
+def _destructive(pattern: str, why: str) -> str:
+    return f"destructive pattern '{pattern}' ({why})"
+
+
+def _dangerous(pattern: str, why: str) -> str:
+    return f"dangerous pattern '{pattern}' ({why})"
+
+
+def _text_rules() -> tuple[Rule, ...]:
+    """By the text alone. What stands at either side of `.*` is looked for one after the other: no text takes long."""
+    return (
+        *(
+            text_rule(f"tunacode-destructive-{number}", pattern, wording=f"destructive pattern '{pattern}'")
+            for number, pattern in enumerate(DESTRUCTIVE_PATTERNS)
+        ),
+        *(
+            text_rule(f"tunacode-{kind}-{number}", *pattern.split(".*"), regex=True, wording=f"{said} '{pattern}'")
+            for kind, said, patterns in (
+                ("dangerous", "dangerous pattern", DANGEROUS_PATTERNS),
+                ("injection", "command injection pattern", INJECTION_PATTERNS),
+            )
+            for number, pattern in enumerate(patterns)
+        ),
+    )
+
+
+TUNACODE = tunacode()

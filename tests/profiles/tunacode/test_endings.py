@@ -1,0 +1,264 @@
+"""How a command ends that does not end by itself (T-08, T-09), and output that is let through (T-13)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel, Result, ToolContext
+from nacre.compat.tunacode import BashText, ModelRetry, ShellNotFound, bash, make_bash
+from nacre.keeper.run import GIVE_UP
+from nacre.profiles.tunacode import TUNACODE, tunacode
+from nacre.result import Cancelled, Captured, Lost, NotStarted, Outcome, OverLimit, Running, TimedOut
+from nacre.views.answers import answer
+from tests.support.census import is_alive
+from tests.support.hosts import command, run_host, started_host
+from tests.support.lifeline import Gate, Lifeline
+
+plain = make_bash(strict_characters=False)
+
+
+def ended(outcome: Outcome) -> Result:
+    return Result(command="make", cwd="/work", outcome=outcome)
+
+
+@pytest.mark.req("T-08")
+async def test_a_timeout_kills_the_tree_and_suggests_a_retry_with_what_was_printed(life: Lifeline) -> None:
+    with pytest.raises(ModelRetry) as caught:
+        await plain(f"{life.hold} echo first; echo problem >&2; (setsid sleep 60 &) ; sleep 60", timeout=1)
+    await life.ended()
+    message = caught.value.message
+    assert message.startswith(
+        "Command timed out after 1 second and was killed, with everything it had started. "
+        "Retry with a `timeout` of up to 300 seconds, or null for no limit, or with a command that does less.\n"
+    )
+    assert "It had printed:\n\nSTDOUT:\nfirst\n\nSTDERR:\nproblem" in message
+
+
+@pytest.mark.req("T-08")
+async def test_what_a_timed_out_command_had_printed_is_bounded() -> None:
+    with pytest.raises(ModelRetry) as caught:
+        await plain("seq 100000; echo last; sleep 60", timeout=1)
+    message = caught.value.message
+    assert len(message) == 3521
+    assert "\n...\n[truncated]\n...\n" in message
+    assert "\nlast\n\nSTDERR:\n(no errors)" in message
+
+
+@pytest.mark.req("T-08")
+@pytest.mark.parametrize(
+    ("after", "advice"),
+    [
+        (
+            299.0,
+            "after 299 seconds and was killed, with everything it had started. Retry with a `timeout` of up to 300",
+        ),
+        (300.0, "after 300 seconds and was killed, with everything it had started. Retry with a `timeout` of null"),
+    ],
+)
+def test_who_had_all_the_time_there_is_gets_other_advice(after: float, advice: str) -> None:
+    text = answer(ended(TimedOut(after)), TUNACODE.view).text
+    assert advice in text
+    assert text.endswith("It had printed nothing.")
+
+
+@pytest.mark.req("T-08")
+def test_a_missing_shell_is_an_error_of_its_own(tmp_path: Path) -> None:
+    program = """
+        import asyncio
+        from nacre import NacreError
+        from nacre.compat.tunacode import ModelRetry, ShellNotFound, bash
+        try:
+            asyncio.run(bash("ls"))
+        except ShellNotFound as error:
+            print(error, isinstance(error, FileNotFoundError), isinstance(error, NacreError))
+            print(isinstance(error, ModelRetry))
+    """
+    said = "There is no bash on PATH. Install bash, or put it on PATH. True True\nFalse\n"
+    assert run_host(program, env={"PATH": str(tmp_path)}) == said
+    assert issubclass(ShellNotFound, FileNotFoundError)
+
+
+@pytest.mark.req("T-08")
+async def test_what_the_system_would_not_start_is_a_retry_with_the_reason() -> None:
+    with pytest.raises(ModelRetry, match=r"could not be started: .*pass less in `env`"):
+        await bash("ls", env={"BIG": "x" * 3_000_000})
+
+
+@pytest.mark.req("T-09")
+def test_the_ladder_has_the_seconds_of_the_document() -> None:
+    assert TUNACODE.grace == 5.0
+    assert GIVE_UP == 1.0
+
+
+@pytest.mark.req("T-09")
+async def test_term_comes_first_and_what_is_printed_then_is_kept() -> None:
+    with pytest.raises(ModelRetry, match="STDOUT:\nready\nasked\n"):
+        await plain("trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done", timeout=1)
+
+
+@pytest.mark.req("T-09")
+async def test_what_ignores_term_is_killed(life: Lifeline) -> None:
+    hasty = Bash(replace(tunacode(strict_characters=False), grace=0.1))
+    said = await hasty.call({"command": f"trap '' TERM; {life.hold} sleep 60; sleep 60", "timeout": 1})
+    assert said.data["outcome"] == "timed_out"
+    await life.ended()
+
+
+@pytest.mark.req("T-09")
+async def test_cancelling_the_call_half_way_leaves_nothing_running(life: Lifeline) -> None:
+    task = asyncio.ensure_future(plain(f"{life.hold} echo x; sleep 60"))
+    await life.held()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await life.ended()
+
+
+@pytest.mark.req("T-09")
+async def test_a_cancel_switch_gives_a_report_of_what_there_was(life: Lifeline) -> None:
+    cancel = Cancel()
+    task = asyncio.ensure_future(
+        make_bash(strict_characters=False, ctx=ToolContext(cancel=cancel))(f"echo x; {life.hold} sleep 60")
+    )
+    await life.held()
+    cancel.cancel()
+    text = await task
+    assert isinstance(text, BashText)
+    assert (text.data.exit_code, text.data.stdout) == (-15, "x")
+    assert text.endswith("(no errors)\n[nacre: cancelled]")
+    await life.ended()
+
+
+@pytest.mark.req("T-09")
+async def test_no_descriptor_is_left_open() -> None:
+    await bash("true")
+    before = set(os.listdir("/dev/fd"))
+    for capture in (True, False):
+        await bash("true", capture_output=capture)
+        with pytest.raises(ModelRetry):
+            await bash("rm -r x", capture_output=capture)
+    assert len(set(os.listdir("/dev/fd"))) <= len(before)
+
+
+@pytest.mark.req("T-05", "T-08")
+@pytest.mark.parametrize(
+    ("outcome", "code", "said"),
+    [
+        (Cancelled(), -15, "[nacre: cancelled]"),
+        (OverLimit("processes", 5, 6), -9, "[nacre: over its limit of 5 processes: it used 6 processes]"),
+        (NotStarted("no memory", "Close something."), None, "could not be started: no memory. Close something."),
+        (Lost("the keeper was killed"), None, "It is not known how the command ended. the keeper was killed"),
+        (Running("bash-1", promoted=True), None, "The command has not ended; it goes on as bash-1."),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str | int | None) else "",
+)
+def test_every_other_end_is_told(outcome: Outcome, code: int | None, said: str) -> None:
+    told = answer(ended(outcome), TUNACODE.view)
+    assert said in told.text
+    assert told.data["exit_code"] == code
+
+
+HOST = """
+    import asyncio, sys
+    from nacre.compat.tunacode import make_bash
+    print("before")
+    text = asyncio.run(make_bash(strict_characters=False)(sys.argv[1], capture_output=False))
+    print("===")
+    print(text.partition("\\n\\n")[2], text.data.stdout == text.data.stderr == "")
+"""
+
+
+@pytest.mark.req("T-13")
+def test_without_capture_both_streams_go_to_our_own(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command(HOST, r"echo out; echo err >&2; printf '\xff\0raw'"), capture_output=True, check=True, timeout=60
+    )
+    text = b"STDOUT:\n(no output)\n\nSTDERR:\n(no errors) True\n"
+    assert (done.stdout, done.stderr) == (b"before\nout\n\xff\0raw===\n" + text, b"err\n")
+
+
+@pytest.mark.req("T-13")
+def test_output_is_let_through_while_the_command_runs(gate: Gate) -> None:
+    with started_host(HOST, f"echo first; {gate.wait}; echo second") as host:
+        assert host.stdout is not None
+        assert [host.stdout.readline(), host.stdout.readline()] == ["before\n", "first\n"]
+        gate.open()
+        assert host.stdout.readline() == "second\n"
+        assert host.stdout.read().startswith("===\n")
+
+
+@pytest.mark.req("T-13")
+def test_much_of_it_comes_through_whole() -> None:
+    done = subprocess.run(command(HOST, "seq 1000000"), capture_output=True, check=True, timeout=60)
+    output = done.stdout.partition(b"===\n")[0].removeprefix(b"before\n")
+    assert output == b"".join(b"%d\n" % number for number in range(1, 1_000_001))
+
+
+@pytest.mark.req("T-13")
+@pytest.mark.parametrize(
+    ("where", "why"), [(">&-", "it is closed"), ("> >(exec true)", "Broken pipe")], ids=["closed", "gone"]
+)
+def test_a_stdout_that_nobody_reads_does_not_end_the_command(tmp_path: Path, where: str, why: str) -> None:
+    program = """
+        import asyncio, os, select, sys
+        from nacre.compat.tunacode import make_bash
+        if sys.__stdout__ is not None:
+            gone = select.poll()
+            gone.register(1, select.POLLERR)
+            gone.poll()
+        run = make_bash(strict_characters=False)
+        text = asyncio.run(run("echo lost; echo done > made", cwd=sys.argv[1], capture_output=False))
+        print(text, file=sys.stderr)
+    """
+    words = shlex.join(command(program, tmp_path))
+    done = subprocess.run(["bash", "-c", f"{words} {where}"], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr.endswith(f"(no errors)\n[nacre: Its stdout could not be passed on: {why}.]\n")
+    assert (tmp_path / "made").read_text() == "done\n"
+
+
+@pytest.mark.req("T-13")
+def test_a_reader_that_has_stopped_does_not_keep_a_cancelled_call(tmp_path: Path) -> None:
+    program = """
+        import asyncio, sys
+        from nacre.compat.tunacode import make_bash
+        async def main():
+            run = make_bash(strict_characters=False)
+            task = asyncio.ensure_future(run("echo started > here; yes", cwd=sys.argv[1], capture_output=False))
+            import os
+            while not os.path.exists(os.path.join(sys.argv[1], "here")):
+                await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.wait({task})
+            os.write(2, b"cancelled" if task.cancelled() else b"went on")
+        asyncio.run(main())
+    """
+    with subprocess.Popen(command(program, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as host:
+        assert host.stderr is not None
+        assert host.stderr.read() == b"cancelled"  # nobody has read its stdout
+        assert host.wait(60) == 0
+    assert not is_alive(host.pid)
+
+
+@pytest.mark.req("T-13", "T-08")
+async def test_a_timeout_without_capture_does_not_say_that_nothing_was_printed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(ModelRetry, match="What it printed was let through"):
+        await plain("echo seen; sleep 60", timeout=1, capture_output=False)
+    assert capfd.readouterr().out == "seen\n"
+
+
+@pytest.mark.req("T-13")
+async def test_what_a_model_lets_through_goes_the_same_way(capfd: pytest.CaptureFixture[str]) -> None:
+    said = await Bash("tunacode").call('{"command": "echo seen", "capture_output": false}')
+    assert capfd.readouterr().out == "seen\n"
+    assert said.text.endswith("STDOUT:\n(no output)\n\nSTDERR:\n(no errors)")
+    assert said.result is not None
+    assert (said.result.out, said.result.spill) == (Captured(seen=5), None)

@@ -1,0 +1,281 @@
+"""What is refused by what it would do (T-03), and the characters that may not be in a command (T-04).
+
+Nothing here runs: the checker is asked, or the refusal comes before anything starts.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre import Bash, check
+from nacre.compat.tunacode import ModelRetry, bash, make_bash
+from nacre.profiles.tunacode import DANGEROUS_PATTERNS, DESTRUCTIVE_PATTERNS, tunacode
+
+DEEDS = tunacode(strict_characters=False).policy
+STRICT = tunacode().policy
+LITERAL = tunacode(strict_characters=False, literal=True).policy
+WHERE = {"cwd": "/home/dev/project", "env": {"HOME": "/home/dev"}}
+
+
+def verdict(command: str, policy: object = DEEDS) -> str:
+    """Why it is refused; empty if it may run."""
+    said = check(command, policy=policy, **WHERE)  # type: ignore[arg-type]
+    return said.reason if said.refused else ""
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        ("rm -rf build", "'rm -rf'"),
+        ("rm -fr build", "'rm -rf'"),
+        ("rm -r -f build", "'rm -rf'"),
+        ("rm --recursive --force build", "'rm -rf'"),
+        ("rm  -rf  build", "'rm -rf'"),
+        ("rm -r build", "'rm -r'"),
+        ("rm -R build", "'rm -r'"),
+        ("rm --recursive build", "'rm -r'"),
+        ("rm build -r", "'rm -r'"),
+        ("r''m -r build", "'rm -r'"),
+        ("/bin/rm -r build", "'rm -r'"),
+        ("find . -name x -exec rm -r {} +", "'rm -r'"),
+        ("ls | xargs rm -r", "'rm -r'"),
+        ("bash -c 'rm -r build'", "'rm -r'"),
+        ("rm -rf /", "'rm -rf /'"),
+        ("rm -rf /*", "'rm -rf /'"),
+        ("rm -rf /tmp/x", "'rm -rf'"),
+        ("rm /", "'rm /'"),
+        ("rm /etc/passwd", "'rm /'"),
+        ("rm -f /usr/lib/x.so", "'rm /'"),
+        ("rm /tmp/../etc/passwd", "'rm /'"),
+        ("sudo rm x", "'sudo rm'"),
+        ("sudo -u bob rm -f x", "'sudo rm'"),
+        ("sudo bash -c 'rm x'", "'sudo rm'"),
+        ("dd if=/dev/zero of=x", "'dd if='"),
+        ("dd of=x if=y bs=1M", "'dd if='"),
+        ("dd if=$X", "'dd if='"),
+        ("dd of=/dev/sda", "'dd of=/dev/'"),
+        ("cat x | sudo dd bs=4M of=/dev/nvme0n1", "'dd of=/dev/'"),
+        ("mkfs x.img", "'mkfs'"),
+        ("mkfs.ext4 /dev/sdb1", "'mkfs'"),
+        ("sudo mkfs.xfs -f disk", "'mkfs'"),
+        ("fdisk -l", "'fdisk'"),
+        ("sudo fdisk /dev/sda", "'fdisk'"),
+        ("cfdisk", "'fdisk'"),
+        ("echo x > /dev/sda", "'> /dev/sd[a-z]'"),
+        ("echo x >/dev/sdb1", "'> /dev/sd[a-z]'"),
+        ("echo x 2>> /dev/sdc", "'> /dev/sd[a-z]'"),
+        (":(){ :|:& };:", "':(){ :|:& };:'"),
+        ("bomb() { bomb | bomb & }; bomb", "':(){ :|:& };:'"),
+        ("ls; rm x", "'; rm'"),
+        ("ls ;rm x", "'; rm'"),
+        ("ls;\n  rm x", "'; rm'"),
+        ("true && rm x", "'&& rm'"),
+        ("true &&(rm x)", "'&& rm'"),
+        ("echo $(rm x)", "'$(rm)'"),
+        ("echo `rm x`", "'$(rm)'"),
+        ('echo "$(ls | xargs rm)"', "'$(rm)'"),
+        ("x=$(ls | xargs rm)", "'$(rm)'"),
+        ("cat <(rm x)", "'$(rm)'"),
+        ("for f in $(rm x); do ls; done", "'$(rm)'"),
+    ],
+)
+def test_a_deed_is_refused_however_it_is_written_and_its_pattern_is_named(command: str, pattern: str) -> None:
+    assert pattern in verdict(command)
+    assert "Instead: " in verdict(command)
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp disk.img /dev/sda",
+        "tee /dev/sda < x",
+        "mke2fs /dev/sdb1",
+        "parted -s /dev/sda mklabel gpt",
+        "perl -e 'fork while fork'",
+    ],
+)
+def test_the_same_deeds_by_other_means_are_refused_too(command: str) -> None:
+    assert verdict(command)
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize(
+    "command",
+    [
+        'echo "rm -rf /"',
+        "echo 'sudo rm x; rm y && rm z'",
+        "grep -r fdisk docs",
+        "grep -rn 'dd if=' scripts",
+        "man mkfs.ext4",
+        "git commit -m 'stop using rm -rf'",
+        "git rm -r --cached build",
+        "ls  # rm -rf /",
+        "cat <<'EOF'\nrm -rf /\n:(){ :|:& };:\nEOF",
+        "rm x",
+        "rm -f x y",
+        "rm /tmp/x",
+        "rm /home/dev/project/x",
+        "ls | xargs rm",
+        "make; ls",
+        "make && ls > /dev/null 2>&1",
+        "echo x > /dev/stderr",
+        "confirm -r x",
+        "farm -rf",
+        "{ ls\nrm x; } > log",
+        "npm run fdisk-report",
+        "git push -f",
+    ],
+)
+def test_harmless_text_and_harmless_deeds_are_not_refused(command: str) -> None:
+    assert verdict(command) == ""
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize("command", ["rm -rf build", 'rm "-r" build', "mkfs.ext4 /dev/sdb1", "sudo rm x"])
+async def test_bash_raises_a_retry_that_names_the_pattern_and_runs_nothing(command: str) -> None:
+    with pytest.raises(ModelRetry, match=r"^Not run, for security: (destructive|dangerous) pattern '.*'.*Instead: "):
+        await bash(command)
+
+
+@pytest.mark.req("T-03")
+async def test_a_refusal_as_an_answer_is_no_error_of_the_call() -> None:
+    answer = await Bash("tunacode").call({"command": "rm -r x"})
+    assert answer.error == ""
+    assert answer.data["outcome"] == "refused"
+    assert answer.data["exit_code"] is None
+    assert answer.text == (
+        "Not run, for security: destructive pattern 'rm -r' (it deletes a directory with all that is in it). "
+        "Instead: delete single files by name (`rm FILE`), or ask the user to do it.\nCommand: rm -r x"
+    )
+
+
+@pytest.mark.req("T-03")
+async def test_a_refusal_of_a_long_command_is_short() -> None:
+    with pytest.raises(ModelRetry) as caught:
+        await bash("rm -rf " + "x" * 90_000)
+    assert len(caught.value.message) < 500
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize("command", ["rm -rf /", "rm -rf ~", "find / -delete"])
+@pytest.mark.parametrize("policy", [DEEDS, LITERAL, STRICT], ids=["deeds", "literal", "strict"])
+def test_the_floor_stays_whatever_is_configured(command: str, policy: object) -> None:
+    assert verdict(command, policy)
+
+
+LITERAL_HITS = [
+    ("echo 'rm -rf x'", "'rm -rf'"),
+    ("confirm -r x", "'rm -r'"),
+    ("rm /tmp/x", "'rm /'"),
+    ("dd if=a", "'dd if='"),
+    ("man mkfs", "'mkfs'"),
+    ("grep -r fdisk docs", "'fdisk'"),
+    ("rm  -rf  /x", r"'rm\s+-rf\s+/'"),
+    ("sudo\trm x", r"'sudo\s+rm'"),
+    ("echo '>   /dev/sda'", r"'>\s*/dev/sd[a-z]'"),
+    ("dd bs=1 count=1 of=/dev/null", r"'dd\s+.*of=/dev/'"),
+    (":(){ echo hi; };", r"':\(\)\{.*\}\;'"),
+    ("ls;rm x", r"';\s*rm\b'"),
+    ("ls && rm x", r"'&&\s*rm\b'"),
+    ("echo $(ls | rm x)", r"'\$\(.*\brm\b'"),
+    ("echo `ls | rm x`", r"'`.*\brm\b'"),
+]
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize(("command", "pattern"), LITERAL_HITS)
+def test_literally_the_text_alone_decides(command: str, pattern: str) -> None:
+    assert pattern in verdict(command, LITERAL)
+
+
+@pytest.mark.req("T-03")
+def test_every_pattern_of_the_document_has_an_example_above() -> None:
+    named = {pattern[1:-1] for _, pattern in LITERAL_HITS}
+    assert {*DESTRUCTIVE_PATTERNS, *DANGEROUS_PATTERNS} - named == {r"mkfs\."}
+    assert r"dangerous pattern 'mkfs\.'" in [each.what for each in check("mkfs.ext4 x", policy=LITERAL).findings]
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize("command", ["r''m -r build", "rm --recursive x", "rm x", "dd bs=1\necho of=/dev/x", "ls"])
+def test_literally_what_is_not_in_the_text_is_not_found(command: str) -> None:
+    assert verdict(command, LITERAL) == ""
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dd " * 33_000,
+        "dd if " * 16_000,
+        ":(){" * 5_000,
+        ("dd  x\n" * 16_000),
+        "rm" + " " * 99_000 + "x",
+        "rm -rf" + " " * 99_000 + "x",
+        ";" + " " * 99_000,
+        "; " * 50_000,
+        "`" * 20_000,
+        "$(" * 50_000,
+        "sudo " * 20_000,
+        "> " * 50_000,
+    ],
+    ids=lambda text: text[:8].strip(),
+)
+@pytest.mark.parametrize("policy", [LITERAL, DEEDS], ids=["literal", "deeds"])
+def test_no_text_of_100_kb_takes_long(text: str, policy: object) -> None:
+    verdict(text, policy)  # what grows with the square would take longer than any test may
+
+
+@pytest.mark.req("T-04")
+@pytest.mark.parametrize(
+    ("command", "character"),
+    [
+        ("ls; pwd", ";"),
+        ("ls && pwd", "&"),
+        ("sleep 1 &", "&"),
+        ("ls 2>&1", "&"),
+        ("echo `date`", "`"),
+        ("echo 'a;b'", ";"),
+        ("echo $(date)", "$"),
+        ("echo $1", "$"),
+        ("echo $$", "$"),
+        ("echo a$", "$"),
+        ("echo ${x:-y}", "$"),
+        ("echo ${1}", "$"),
+        ("echo {a,b}", "{"),
+        ("echo }", "}"),
+        ("awk '{print}' f", "{"),
+    ],
+)
+async def test_a_restricted_character_is_refused_and_named(command: str, character: str) -> None:
+    with pytest.raises(ModelRetry) as caught:
+        await bash(command)
+    assert f"`{character}` is a character that this policy does not let into a command" in caught.value.message
+    assert "Instead: run one command at a time" in caught.value.message
+
+
+@pytest.mark.req("T-04")
+@pytest.mark.parametrize(
+    "command", ["echo $HOME", "echo ${HOME}", 'echo "$HOME/x${USER}"', "ls | wc -l", "ls || true", "ls > out", "a\nb"]
+)
+def test_variables_and_everything_else_are_let_through(command: str) -> None:
+    assert verdict(command, STRICT) == ""
+
+
+@pytest.mark.req("T-04")
+async def test_the_strict_characters_can_be_switched_off() -> None:
+    text = await make_bash(strict_characters=False)("for i in {1..3}; do echo $((i * 2)); done && echo `echo end`")
+    assert "STDOUT:\n2\n4\n6\nend\n" in text
+
+
+@pytest.mark.req("T-03", "T-04")
+def test_a_pattern_is_named_before_a_character() -> None:
+    assert "'fdisk'" in verdict("ls; fdisk -l", STRICT)
+    assert "'; rm'" in verdict("ls; rm x", STRICT)
+
+
+@pytest.mark.req("T-03")
+def test_of_several_patterns_the_one_that_would_stop_it_alone_is_named() -> None:
+    assert "'rm -rf'" in verdict("ls; rm -rf x")
+    assert "'rm -rf /'" in verdict("true && sudo rm -rf /")
