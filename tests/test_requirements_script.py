@@ -134,3 +134,13 @@ def test_an_id_may_stand_in_the_document_once(project: Project) -> None:
     project.write("docs/requirements.md", DOCUMENT + "| M-01 | Again. |\n")
     code, _, errors = project.listing()
     assert (code, errors) == (1, ["docs/requirements.md: M-01 is there twice"])
+
+
+def test_an_id_may_be_for_later_until_it_has_a_test(project: Project) -> None:
+    project.write("tests/test_a.py", 'import pytest\n\n@pytest.mark.req("M-01", "P-001")\ndef test_a() -> None: ...\n')
+    assert project.listing("--strict")[::2] == (1, ["no test for M-02"])
+    assert project.listing("--strict", "--later", "M-02")[::2] == (0, [])
+    assert project.listing("--strict", "--later", "M-02", "M-01")[::2] == (
+        1,
+        ["M-01 has a test by now: it is no longer one for later"],
+    )
