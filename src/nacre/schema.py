@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from nacre.errors import InvalidRequest
 from nacre.profiles.tool import Parameter, Tool
 
 Dialect: TypeAlias = Literal["anthropic", "openai", "openai-responses", "mcp", "json"]
@@ -25,6 +26,10 @@ def definition(tool: Tool, description: str, dialect: Dialect = "anthropic") -> 
             return {"name": tool.name, "description": description, "inputSchema": schema}
         case "json":
             return schema
+        case _:
+            raise InvalidRequest(
+                "bad_dialect", f"`dialect` is {dialect!r}.", field="dialect", hint=f"Use one of {', '.join(DIALECTS)}."
+            )
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:

@@ -54,6 +54,7 @@ DEFAULT = Profile(
             Parameter(name="env", kind="strings", to="env", description="Variables to set."),
         ),
         deadline="yield_after",
+        untimed_tasks=True,
         names_directory=True,
         lenient=True,
         strict=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nacre.frozen import frozen
+from nacre.output.secrets import mask
 from nacre.result import Captured, Hides
 
 
@@ -32,10 +33,11 @@ class Whole:
 def whole(captured: Captured, hidden: Hides | None) -> Whole:
     """As UTF-8, invalid bytes replaced."""
 
-    def text(data: bytes) -> str:
-        decoded = data.decode("utf-8", "replace")
-        return decoded if hidden is None else hidden.mask(decoded)
+    values = () if hidden is None else hidden.values()
+
+    def text(data: bytes, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+        return mask(data.decode("utf-8", "replace"), values, starts_cut=starts_cut, ends_cut=ends_cut)
 
     if not captured.dropped:
         return Whole(text(captured.head + captured.tail))
-    return Whole(text(captured.head), text(captured.tail), captured.dropped_chars)
+    return Whole(text(captured.head, ends_cut=True), text(captured.tail, starts_cut=True), captured.dropped_chars)
