@@ -16,7 +16,7 @@ from nacre.environment import build_env
 from nacre.errors import InvalidRequest
 from nacre.hidden import Hidden
 from nacre.profiles import Profile
-from nacre.stages import stages
+from nacre.stages import can_be_asked, stages
 from nacre.types import Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
@@ -80,7 +80,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
-        stages=() if background else stages(request.command),
+        stages=() if background or not can_be_asked(environment.values, limits.open_files) else stages(request.command),
         apart=background or yield_after is not None or leftovers == "detach",
         background=background,
         open_stdin=bool(request.open_stdin),
