@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from nacre.hints.failure import Clock, Complaint, Failure, is_name, quoted
 from nacre.patterns import later
 
-_IN_USE = later(r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port (?:\d+ )?is (?:already )?in use|already allocated")
+_IN_USE = later(
+    r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port (?:\d+ )?is (?:already )?in use|already allocated"
+)
 _PORT = later(r"(?i)\bport[ =:]{1,2}(\d{2,5})\b|(?:^|[\s(*\]/]|::|\blocalhost|\.\d{1,3}):(\d{2,5})\b|', (\d{2,5})\)")
 """As programs name one. A bare number is a time, a process, a line."""
 _BARE = later(r"(?:(?<=\s-p)|(?<![\w.:/-]))(\d{4,5})(?![\w.-])")
