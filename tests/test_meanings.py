@@ -50,6 +50,7 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("bash -lc 'work; grep x y'", 1, "grep found no match", True),
     ("timeout -s KILL 5 work", 137, "ended by SIGKILL, most likely from timeout", False),
     ("timeout -k 1 5 work", 137, "ended by SIGKILL, most likely from timeout", False),
+    ("timeout 5 sort -k 2 f", 137, "ended by SIGKILL", False),
     ("$A timeout 5 work", 137, "ended by SIGKILL", False),
     ("curl -fsS http://x", 22, "the server answered with an error (400 or above)", False),
     ("curl http://x", 7, "the connection was refused or failed", False),

@@ -18,8 +18,8 @@ _PATH = later(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
 _KNOWN_TO_ALL = frozenset("postgres password changeme example default secret production development localhost".split())
 """What people write where a secret is asked for and none is needed. Masked, it would hide every other mention."""
 _CUT = "…"
-_SHORT = 5_000
-"""Characters of a text that we may have written ourselves."""
+_MANY = 500
+"""More of these are not ours."""
 _LOGIN = later(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
 
 
@@ -102,7 +102,7 @@ def mask_said(text: str, values: tuple[str, ...]) -> str:
     from nacre.output.secrets import mask  # not loaded for those who hide nothing
 
     text = mask(text, values)
-    if _CUT not in text or len(text) > _SHORT:
+    if not 0 < text.count(_CUT) <= _MANY:
         return text
     parts = text.split(_CUT)
     last = len(parts) - 1

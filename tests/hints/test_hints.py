@@ -395,9 +395,9 @@ async def test_of_who_holds_a_port_no_argument_is_told(bash: Bash, here: Path) -
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
+    assert server.stdout is not None
+    assert server.stdin is not None
     try:
-        assert server.stdout is not None
-        assert server.stdin is not None
         port = int(await server.stdout.readline())
         [hint] = told(here, f"bind: address already in use: port {port}")
         name = Path(f"/proc/{server.pid}/comm").read_text().strip()
@@ -409,7 +409,7 @@ async def test_of_who_holds_a_port_no_argument_is_told(bash: Bash, here: Path) -
 
 def test_only_what_could_be_a_program_is_to_be_made_executable(here: Path) -> None:
     for name, text, end in (
-        ("data.csv", "a,b\n", "is no program: it has no `#!` line, and is not executable (mode 644)."),
+        ("data.csv", "a,b\n", "is not executable (mode 644), and has no `#!` line."),
         ("tool", "\x7fELF", "is not executable (mode 644): `chmod +x` it."),
         ("go.sh", "x\n", "is not executable (mode 644): `chmod +x` it, or run it as `bash ./go.sh`."),
     ):

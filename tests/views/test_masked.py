@@ -111,6 +111,8 @@ def test_a_cut_of_our_own_leaves_no_half() -> None:
     assert mask_said(f"`rm {SECRET[:15]}…` would", values) == "`rm [secret]…` would"
     assert mask_said(f"`…{SECRET[9:]}/x` would", values) == "`…[secret]/x` would"
     assert mask_said(f"{SECRET} and …", values) == "[secret] and …"
+    long = "x" * 9000
+    assert mask_said(f"{long} {SECRET[:9]}…\n{long}", values) == f"{long} [secret]…\n{long}"
     assert mask_said("hun… and …xyz", values) == "hun… and …xyz"  # too little to know it by
 
 

@@ -147,7 +147,7 @@ def _barrier(path: str, word: str, status: os.stat_result, line: str) -> str | N
             return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it, or run it as `{with_what} {word}`."
         if _first_line(path).startswith(b"\x7fELF"):
             return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it."
-        return f"{quoted(word)} is no program: it has no `#!` line, and is not executable (mode {mode})."
+        return f"{quoted(word)} is not executable (mode {mode}), and has no `#!` line."
     if stat.S_ISREG(status.st_mode) and os.statvfs(path).f_flag & os.ST_NOEXEC and _RUNNERS.search(line):
         return f"{quoted(word)} is on a file system that executes nothing (noexec): run it as `bash FILE`."
     if os.geteuid() and status.st_uid != os.geteuid() and not os.access(path, os.R_OK | os.W_OK):

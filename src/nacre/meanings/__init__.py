@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import signal
+from itertools import takewhile
 
 from nacre.meanings.candidates import Candidate, candidates, name_of
 from nacre.meanings.codes import RAN, Meaning, meaning_for
 from nacre.patterns import later
-from nacre.shell import read
+from nacre.shell import Command, read
 
 __all__ = ["Meaning", "meaning", "meaning_of_signal"]
 
@@ -73,11 +74,17 @@ def _of_command(command: str, code: int, cwd: str, home: str, output: str) -> Me
     if clock := next((may.command for may in known if name_of(may.command) in _CLOCKS), None):
         if code in _CLOCKS_OWN:
             return meaning_for(clock, code, output)
-        if code == _BY_KILL and clock.has("-s", "--signal", "-k", "--kill-after"):
+        if code == _BY_KILL and _sends(clock):
             return Meaning(f"ended by SIGKILL, most likely from {clock.name}")
         known = [may for may in known if name_of(may.command) not in _CLOCKS]
     found = {meaning_for(may.command, code, output) for may in known if not _is_innocent(may, output)}
     return found.pop() if len(found) == 1 else None
+
+
+def _sends(clock: Command) -> bool:
+    """It is told with which signal to end what it runs."""
+    options = takewhile(lambda word: word.startswith("-"), clock.args)
+    return any(word.startswith(("-s", "-k", "--s", "--k")) for word in options)
 
 
 def _is_innocent(may: Candidate, output: str) -> bool:
