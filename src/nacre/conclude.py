@@ -104,10 +104,13 @@ def _only_says_no(stage: Stage) -> bool:
 
 
 def remarks_on_stages(stages: tuple[Stage, ...], outcome: Outcome) -> list[str]:
-    """A failure that the exit code of the last command hides. One that was only cut short by the next is none."""
+    """A failure that the exit code of the last command hides, be it success or a no. One that was only cut short by the
+    next is none."""
     failed = [stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _only_says_no(stage)]
-    if not failed or outcome != Exited(0):
+    if not failed or outcome != Exited(stages[-1].status):
         return []
+    if outcome != Exited(0) and not _only_says_no(stages[-1]):
+        return []  # it has failed as well, and is looked into
     names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)
     return [f"In the pipeline {names}; the exit code is that of `{stages[-1].name}`."]
 
@@ -116,15 +119,18 @@ _OUT_OF = {
     "memory": re.compile(r"MemoryError|Cannot allocate memory|[Oo]ut of memory|bad_alloc|ENOMEM"),
     "file_size": re.compile(r"File too large|File size limit exceeded|EFBIG"),
     "open_files": re.compile(r"Too many open files|EMFILE"),
-    "processes": re.compile(r"fork: .*Resource temporarily unavailable|fork: retry|EAGAIN"),
+    "processes": re.compile(r"fork: .{0,200}Resource temporarily unavailable|fork: retry|EAGAIN"),
     "cpu": re.compile(r"CPU time limit exceeded"),
 }
+_END = 64 * 1024
+"""Characters at the end of the output in which these are looked for: whoever lacks something says so at last."""
 _SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 
 
 def remarks_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
     """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal."""
     remarks = []
+    output = output[-_END:]
     number = exit_status(outcome) - 128
     for name, words in _OUT_OF.items():
         value = getattr(plan.limits, name)

@@ -17,11 +17,14 @@ _PATH = later(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
 """Of a secret's file (`NETRC`), which is no secret itself."""
 _KNOWN_TO_ALL = frozenset("postgres password changeme example default secret production development localhost".split())
 """What people write where a secret is asked for and none is needed. Masked, it would hide every other mention."""
+_CUT = "…"
+_MANY = 500
+"""More of these are not ours."""
 _LOGIN = later(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
 
 
 class Hidden:
-    __slots__ = ("_found", "_given", "_inherited", "_kept")
+    __slots__ = ("_found", "_inherited", "_kept", "given")
 
     def __init__(
         self,
@@ -30,7 +33,7 @@ class Hidden:
         kept: Mapping[str, str] | None = None,
     ) -> None:
         """The caller's `secrets`, and of what was `inherited` what looks like one and is not `kept`."""
-        self._given = tuple(secrets)
+        self.given = tuple(secrets)
         self._inherited = {} if inherited is None else inherited
         self._kept = {} if kept is None else kept
         self._found: tuple[str, ...] | None = None
@@ -47,17 +50,13 @@ class Hidden:
             removed = [value for value in removed if not _PATH.fullmatch(value)]
             removed += [match[1] for value in removed if (match := _LOGIN.search(value))]
             removed = [value for value in removed if value.lower() not in _KNOWN_TO_ALL]
-            self._found = tuple(dict.fromkeys((*self._given, *removed)))
+            self._found = tuple(dict.fromkeys((*self.given, *removed)))
         return self._found
 
     def mask(self, text: str) -> str:
         """The text without them."""
         values = self.values()
-        if not values or not text:
-            return text
-        from nacre.output.secrets import mask  # not loaded for those who hide nothing
-
-        return mask(text, values)
+        return mask_said(text, values) if values and text else text
 
     def mask_all(self, data: Any) -> Any:
         """Every text in plain data."""
@@ -82,3 +81,29 @@ class Hidden:
 
 def _nothing() -> None:
     return None
+
+
+_of_tasks: dict[str, None] = {}
+"""What was named as secret for runs that became tasks of this process: who reads those later has no context."""
+
+
+def remember(hidden: Hidden | None) -> None:
+    """Its run goes on as a task."""
+    if hidden is not None:
+        _of_tasks.update(dict.fromkeys(hidden.given))
+
+
+def remembered() -> tuple[str, ...]:
+    return tuple(_of_tasks)
+
+
+def mask_said(text: str, values: tuple[str, ...]) -> str:
+    """A text that may be our own, in which `…` stands for what somebody has cut off, perhaps in the middle of one."""
+    from nacre.output.secrets import mask  # not loaded for those who hide nothing
+
+    text = mask(text, values)
+    if not 0 < text.count(_CUT) <= _MANY:
+        return text
+    parts = text.split(_CUT)
+    last = len(parts) - 1
+    return _CUT.join(mask(part, values, starts_cut=n > 0, ends_cut=n < last) for n, part in enumerate(parts))

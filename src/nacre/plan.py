@@ -12,11 +12,11 @@ from functools import lru_cache
 
 from nacre.access import confine, has_scratch, limits_for
 from nacre.directories import directory_for, output_directory
-from nacre.environment import build_env
+from nacre.environment import Environment, build_env
 from nacre.errors import InvalidRequest
 from nacre.hidden import Hidden
 from nacre.profiles import Profile
-from nacre.stages import stages
+from nacre.stages import can_be_asked, stages
 from nacre.types import Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
@@ -46,9 +46,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     _check_stdin(request)
     leftovers = one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
     _check_env(request.env)
-    environment = build_env(
-        inherited, env=request.env, clear_env=request.clear_env, pass_env=ctx.pass_env, secrets=ctx.secrets
-    )
+    environment = _environment(request, ctx, inherited)
     limits = limits_for(ctx, profile)
     confined = confine(ctx, cwd, limits, environment.values)
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
@@ -80,7 +78,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
-        stages=() if background else stages(request.command),
+        stages=() if background or not can_be_asked(environment.values, limits.open_files) else stages(request.command),
         apart=background or yield_after is not None or leftovers == "detach",
         background=background,
         open_stdin=bool(request.open_stdin),
@@ -91,6 +89,17 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
         log_name=profile.log_name,
         tasks=profile.tasks if limits.tasks is None else size_of(limits.tasks, "limits.tasks"),
         hidden=Hidden(ctx.secrets, inherited, environment.values),
+    )
+
+
+def hidden_for(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Hidden:
+    """What no rendering may show, for who has no plan, and no result yet."""
+    return Hidden(ctx.secrets, inherited, _environment(request, ctx, inherited).values)
+
+
+def _environment(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Environment:
+    return build_env(
+        inherited, env=request.env, clear_env=request.clear_env, pass_env=ctx.pass_env, secrets=ctx.secrets
     )
 
 

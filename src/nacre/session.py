@@ -21,6 +21,7 @@ from nacre.gate import Gate
 from nacre.keeper.client import lies_in_private_directory
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.result import Ended, Event, Exited, Result, Running
+from nacre.stages import can_be_asked
 from nacre.system import payload
 from nacre.told import told
 from nacre.tool import Bash, Carry, answered, ending
@@ -90,7 +91,8 @@ class Session:
                 env.update(request.env)
                 env["PWD"] = plan.cwd
                 given.update(env)
-                return replace(plan, env=env, reusable=False, session=True)
+                asked = plan.stages if can_be_asked(env, plan.limits.open_files) else ()
+                return replace(plan, env=env, reusable=False, session=True, stages=asked)
 
             ctx = replace(self._ctx, working_dir=self.cwd)
             async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:

@@ -270,3 +270,11 @@ async def test_the_keeper_survives_what_it_ends(tmp_path: Path) -> None:
     await until(lambda: is_alive(keeper), "the keeper")
     assert int((await bash.run("echo $PPID")).stdout) == keeper
     assert os.sched_getscheduler(keeper) & ~0x40000000 == os.SCHED_OTHER, "it takes precedence no longer"
+
+
+async def test_a_line_without_end_does_not_keep_the_host_from_naming_a_limit(bash: Bash) -> None:
+    """A search that backtracks over all of it would take minutes."""
+    last = "bash: fork: retry: Resource temporarily unavailable"
+    command = f"""{PYTHON} -c 'print("fork: " * 170_000)'; echo '{last}'; exit 1"""
+    result = await bash.run(command, ToolContext(limits=Limits(processes=5000)))
+    assert result.remarks == ("Likely over the limit of 5000 processes, for each process.",)

@@ -170,6 +170,31 @@ def test_while_it_runs_the_last_lines_are_seen_and_then_only_the_panel(nacre: Na
     assert not any("Ctrl-C" in row for row in rows)
 
 
+TOKEN = {"MY_API_TOKEN": "hunter2hunter2hunter2xyz"}
+
+
+def test_no_view_of_a_person_shows_what_is_hidden(nacre: Nacre, gate: Gate) -> None:
+    with person(nacre, "run", f"echo hunter2hunter2hunter2xyz; {gate.wait}", env={**TOKEN, "NO_COLOR": "1"}) as (
+        program,
+        terminal,
+    ):
+        live = shown(terminal, until=b"Ctrl-C ends it")
+        gate.open()
+        panel = shown(terminal)
+        assert program.wait(PATIENCE) == 0
+    for said in (live, panel):
+        assert (b"hunter2" in said, said.count(b"[secret]") >= 2) == (False, True)
+
+
+def test_what_nacre_says_beside_a_plain_run_shows_nothing_hidden(nacre: Nacre) -> None:
+    (nacre.home / "hunter2hunter2hunter2xyz").mkdir()
+    (nacre.home / "hunter2hunter2hunter2xyz" / "main.py").write_text("")
+    done = nacre("run", "--plain", "cat hunter2hunter2hunter2xyz/mian.py", env=TOKEN)
+    assert done.err.decode().splitlines()[1:] == ["nacre: There is no '[secret]/mian.py'; there is '[secret]/main.py'."]
+    told = nacre("run", "--json", "echo hunter2hunter2hunter2xyz", env=TOKEN)
+    assert b"hunter2" not in told.out
+
+
 @pytest.mark.req("M-10")
 def test_a_terminal_that_changes_its_size_gets_a_frame_that_fits(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo first; {gate.wait}") as (program, terminal):

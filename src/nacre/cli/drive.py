@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
@@ -22,9 +22,11 @@ from nacre.cli.output import Output
 from nacre.cli.remarks import words_on
 from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
+from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
+from nacre.plan import hidden_for
 from nacre.profiles import Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Result, Started, TaskRef
+from nacre.result import Cancelled, Chunk, Ended, Event, Hides, Result, Started, TaskRef
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
 
@@ -78,7 +80,7 @@ def drive(options: Options) -> int:
         login_env=options.login_env,
         approve=approver(options.command, yes=options.yes),
     )
-    drive = Drive(cancel, options, view, profile)
+    drive = Drive(cancel, options, view, profile, hides=lambda: _hides(request, ctx))
     if options.session is None:
         result = asyncio.run(drive.through(Bash(profile).stream(request, ctx)))
     else:
@@ -92,6 +94,11 @@ def drive(options: Options) -> int:
     # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
     drive.conclude(result)
     return drive.code(result)
+
+
+def _hides(request: Request, ctx: ToolContext) -> Hides:
+    """As its plan has it, once there is one: the login shell has been asked by then."""
+    return hidden_for(request, ctx, login_environment() if ctx.login_env else host_environment())
 
 
 def _leftovers(options: Options, profile: Profile) -> Leftovers | None:
@@ -113,12 +120,15 @@ def _ends_with_us(task: TaskRef) -> bool:
 class Drive:
     """One command on its way."""
 
-    def __init__(self, cancel: Cancel, options: Options, view: str, profile: Profile) -> None:
+    def __init__(
+        self, cancel: Cancel, options: Options, view: str, profile: Profile, *, hides: Callable[[], Hides]
+    ) -> None:
         """`view`: `panel`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
         self._options = options
         self._view = view
         self._profile = profile
+        self._hides = hides
         self.quiet = view in ("json", "model")
         self._output: Output | Stage | None = None
         self._signal: int | None = None
@@ -155,6 +165,7 @@ class Drive:
             timeout=self._timeout(),
             description=self._options.description,
             on_failure=self._cancel.cancel,
+            hides=self._hides,
         )
 
     def _timeout(self) -> float | None:
@@ -172,7 +183,8 @@ class Drive:
             case "json":
                 from nacre.views.simplify import display
 
-                put_json({**result.to_dict(), "display": display(result.command, result.cwd)})
+                data = result.to_dict()
+                put_json({**data, "display": display(data["command"], data["cwd"])})
                 return
             case "model":
                 put(self._answered(result).removesuffix("\n") + "\n")

@@ -1,4 +1,4 @@
-"""What is said about a result, on a command line. Pure."""
+"""What is said about a result, on a command line, without what it hides. Pure."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ def words_on(result: Result, *, background: bool) -> list[str]:
     if (spill := result.spill) is not None:
         whole = "all" if spill.complete else "the first"
         lines.append(f"{whole} {spill.bytes:,} bytes of its output are in {spill.path}")
-    return lines
+    return lines if result.hidden is None else [result.hidden.mask(line) for line in lines]

@@ -18,7 +18,7 @@ from typing import Any
 from nacre.cli.output import Writer
 from nacre.cli.speak import write_all
 from nacre.cli.terminal import is_dumb, look, reflows, size
-from nacre.result import Chunk
+from nacre.result import Chunk, Hides
 from nacre.views.live import Live
 
 _FIRST = 0.25
@@ -33,11 +33,26 @@ class Stage:
     """Only watches if stdout is a terminal that can do that; counts in any case."""
 
     def __init__(
-        self, command: str, cwd: str, *, timeout: float | None, description: str, on_failure: Callable[[], None]
+        self,
+        command: str,
+        cwd: str,
+        *,
+        timeout: float | None,
+        description: str,
+        on_failure: Callable[[], None],
+        hides: Callable[[], Hides],
     ) -> None:
         self.failure: OSError | None = None
         seen = look()
-        self.live = Live(command, cwd, timeout=timeout, description=description, reflows=reflows(), colour=seen.colour)
+        self.live = Live(
+            command,
+            cwd,
+            timeout=timeout,
+            description=description,
+            reflows=reflows(),
+            colour=seen.colour,
+            hides=hides,
+        )
         self._utf8 = seen.utf8
         self._on_failure = on_failure
         self._watched = os.isatty(1) and not is_dumb()

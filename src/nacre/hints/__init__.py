@@ -2,7 +2,7 @@
 
 A complaint is recognised by its words, and nothing is said that was not seen to be so: the name that is meant is on
 the PATH, the path exists, the port is held. What a look-up may cost is bounded in time and number, and none ever
-raises. The output is anybody's text: of it, only names and paths come back, quoted and cut.
+raises. Output and files are anybody's text: of them, only what looks like a name or a path comes back, in quotes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _MOST = 2
 _LINES = 40
 """The last ones are looked at."""
 _WIDTH = 600
+"""Characters of a line; a longer one is not cut but left alone: half a secret at its end would not be masked."""
 _WORTH_A_LOOK = 8
 _END = 16 * 1024
 """Bytes of the output."""
@@ -89,7 +90,10 @@ async def hints_soon(failure: Failure) -> list[str]:
 
 async def advice(plan: Plan, output: Captured) -> list[str]:
     """For what a plan has become."""
-    end = (output.tail if output.dropped else output.head + output.tail)[-_END:]
+    whole = output.tail if output.dropped else output.head + output.tail
+    end = whole[-_END:]
+    if output.dropped or len(whole) > _END:
+        end = end[end.find(b"\n") + 1 :]  # not from the middle of a line, nor of a secret
     return await hints_soon(
         Failure(
             command=plan.text.decode("utf-8", "replace"),
@@ -105,7 +109,9 @@ async def advice(plan: Plan, output: Captured) -> list[str]:
 
 
 def _complaints(failure: Failure) -> list[Complaint]:
-    lines = [_SEQUENCE.sub("", line[:_WIDTH]).rstrip() for line in failure.text.splitlines()[-_LINES:]]
+    lines = [
+        _SEQUENCE.sub("", line).rstrip() if len(line) <= _WIDTH else "" for line in failure.text.splitlines()[-_LINES:]
+    ]
     found: dict[str, Complaint] = {}
     for n, line in reversed(list(enumerate(lines))):
         if _WORTH.search(line):

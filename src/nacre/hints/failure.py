@@ -7,8 +7,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from nacre.patterns import later
+
 _SHOWN = 140
 """Characters of a path."""
+_PATH = later(r"/?[^\s/\x00-\x1f`\"|;&<>]{1,60}(?:/[^\s/\x00-\x1f`\"|;&<>]{0,60}){0,30}")
 ALL = 0.12
 """Seconds for all look-ups of one failure."""
 EACH = 0.03
@@ -50,7 +53,7 @@ class Failure:
         self.store = store
         """Where its tasks are; None: where all are."""
         self._end = time.monotonic() + ALL
-        self._places: tuple[str, ...] | None = None
+        self._scenes: list[tuple[str, str]] | None = None
 
     @property
     def late(self) -> bool:
@@ -59,19 +62,27 @@ class Failure:
     @property
     def places(self) -> tuple[str, ...]:
         """Where it, or a part of it, may have been when it complained; the last first."""
-        if self._places is None:
+        return tuple(dict.fromkeys((*(place for place, _ in self._seen()), self.cwd)))
+
+    def places_of(self, word: str) -> tuple[str, ...]:
+        """The same, of the commands that name something; of all of them if none does."""
+        return tuple(dict.fromkeys(place for place, words in self._seen() if word in words)) or self.places
+
+    def _seen(self) -> list[tuple[str, str]]:
+        """Directory and words of each command, as far as they can be known; the last first."""
+        if self._scenes is None:
             from nacre.shell import read
 
-            found = [self.cwd]
+            self._scenes = []
             try:
                 script = read(self.command[:20_000], cwd=self.cwd, home=self.env.get("HOME", "/root"))
-                found += [command.cwd for command in script.commands]
             except Exception:
-                found = [self.cwd]
-            self._places = tuple(
-                dict.fromkeys(each for each in reversed(found[-50:]) if os.path.isabs(each) and os.path.isdir(each))
-            ) or (self.cwd,)
-        return self._places
+                return self._scenes
+            for command in reversed(script.commands[-50:]):
+                if os.path.isabs(command.cwd) and os.path.isdir(command.cwd):
+                    opened = [each.target for each in command.redirects]
+                    self._scenes.append((command.cwd, "\0".join((*command.argv, *opened))))
+        return self._scenes
 
 
 class Clock:
@@ -86,18 +97,28 @@ class Clock:
 
 
 def quoted(text: str) -> str:
-    """As data: on one line, in quotes, and not long."""
+    """As data: on one line and in quotes. What is long is not said at all (ValueError): a part of it may be a part of a
+    secret, which nobody would know again."""
     shown = repr(text)
-    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 2]}\u2026{shown[-1]}"
+    if len(shown) > _SHOWN:
+        raise ValueError("too long")
+    return shown
+
+
+def is_name(text: str) -> bool:
+    """It looks like a name or a path, and has no room for sentences: what strangers may have written is said in our
+    voice."""
+    return _PATH.fullmatch(text) is not None
 
 
 def names_in(directory: str, most: int = 5000) -> list[str]:
-    """Some of what is in a directory."""
+    """Some of what is in a directory, as far as it looks like names."""
     found = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
-                found.append(entry.name)
+                if is_name(entry.name):
+                    found.append(entry.name)
                 if len(found) >= most:
                     break
     except OSError:

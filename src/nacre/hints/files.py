@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Iterator
 
-from nacre.hints.failure import Clock, Complaint, Failure, names_in, nearest, quoted
+from nacre.hints.failure import Clock, Complaint, Failure, is_name, names_in, nearest, quoted
 from nacre.patterns import later
 
 _MISSING = later(
@@ -33,11 +33,14 @@ def missing(complaint: Complaint, failure: Failure) -> str | None:
     if failure.blind or not (found := _MISSING.search(complaint.line)):
         return None
     for word in _words(complaint.line, found):
-        for place in failure.places:
+        places = failure.places_of(word)
+        for place in places:
             path = os.path.normpath(os.path.join(place, os.path.expanduser(word)))
             if len(path) > 4000 or os.path.lexists(path):
                 break  # it is there: the complaint was about something else
             if near := _near(path, word, place):
+                if len(places) > 1 and place != failure.cwd and not os.path.isabs(near):
+                    near = os.path.join(place, near)  # it may have been meant from elsewhere
                 return f"There is no {quoted(word)}; there is {quoted(near)}."
     return None
 
@@ -48,7 +51,7 @@ def _words(line: str, found: re.Match[str]) -> Iterator[str]:
     before = line[: found.start()].rstrip(": ").rpartition(": ")[2]
     after = _AFTER.search(line)
     for word in marked or [each for each in (before, after and after[1]) if each]:
-        if word and "\0" not in word and word not in (".", "/") and not _MISSING.search(word):
+        if word and is_name(word) and word not in (".", "/") and not _MISSING.search(word):
             yield word
 
 
@@ -100,7 +103,12 @@ def _elsewhere(name: str, place: str, word: str, clock: Clock) -> str:
                     seen += 1
                     if entry.name == name:
                         found.append(entry.path)
-                    if deep < 4 and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
+                    if (
+                        deep < 4
+                        and entry.name not in _SKIPPED
+                        and is_name(entry.name)
+                        and entry.is_dir(follow_symlinks=False)
+                    ):
                         queue.append((entry.path, deep + 1))
                     if seen >= _SEEN:
                         break
@@ -135,9 +143,11 @@ _RUNNERS = later(r"^(?:/\S*/)?(?:ba|da|z|k)?sh: |: line \d+: |^(?:env|xargs|sudo
 def _barrier(path: str, word: str, status: os.stat_result, line: str) -> str | None:
     mode = f"{stat.S_IMODE(status.st_mode):o}"
     if stat.S_ISREG(status.st_mode) and _RUNNERS.search(line) and not os.access(path, os.X_OK):
-        with_what = _runner_of(path)
-        run = f", or run it as `{with_what} {word}`" if with_what and " " not in word else ""
-        return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it{run}."
+        if with_what := _runner_of(path):
+            return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it, or run it as `{with_what} {word}`."
+        if _first_line(path).startswith(b"\x7fELF"):
+            return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it."
+        return f"{quoted(word)} is not executable (mode {mode}), and has no `#!` line."
     if stat.S_ISREG(status.st_mode) and os.statvfs(path).f_flag & os.ST_NOEXEC and _RUNNERS.search(line):
         return f"{quoted(word)} is on a file system that executes nothing (noexec): run it as `bash FILE`."
     if os.geteuid() and status.st_uid != os.geteuid() and not os.access(path, os.R_OK | os.W_OK):
@@ -183,16 +193,16 @@ def unrunnable(complaint: Complaint, failure: Failure) -> str | None:
     for word in dict.fromkeys(words):
         for place in failure.places:
             path = os.path.join(place, word)
-            if "\0" in word or not os.path.isfile(path):
+            if not is_name(word) or not os.path.isfile(path):
                 continue
             start = _first_line(path)
             line = start.partition(b"\n")[0]
             if start.startswith(b"#!") and line.endswith(b"\r"):
                 return f"{quoted(word)} has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
             if start.startswith(b"#!"):
-                wanted = line[2:].split()[:1]
-                if wanted and not os.path.exists(wanted[0]):
-                    return f"{quoted(word)} wants {quoted(wanted[0].decode('utf-8', 'replace'))}, which is not there."
+                wanted = line[2:].decode("utf-8", "replace").split()[:1]
+                if wanted and is_name(wanted[0]) and not os.path.exists(wanted[0]):
+                    return f"{quoted(word)} wants {quoted(wanted[0])}, which is not there."
             elif start.startswith(b"\x7fELF") and (built := _built_for(start)) and built != os.uname().machine:
                 return f"{quoted(word)} is built for {built}, and this is {os.uname().machine}."
     return None

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from nacre.hints.failure import Clock, Complaint, Failure, quoted
+from nacre.hints.failure import Clock, Complaint, Failure, is_name, quoted
 from nacre.patterns import later
 
-_IN_USE = later(r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port \d+ is (?:already )?in use|already allocated")
-_PORT = later(r"(?i)(?:\bport[ =:]{1,2}|:)(\d{2,5})\b|\b(\d{4,5})\b")
+_IN_USE = later(
+    r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port (?:\d+ )?is (?:already )?in use|already allocated"
+)
+_PORT = later(r"(?i)\bport[ =:]{1,2}(\d{2,5})\b|(?:^|[\s(*\]/]|::|\blocalhost|\.\d{1,3}):(\d{2,5})\b|', (\d{2,5})\)")
+"""As programs name one. A bare number is a time, a process, a line."""
+_BARE = later(r"(?:(?<=\s-p)|(?<![\w.:/-]))(\d{4,5})(?![\w.-])")
+"""As a command line may hold it, too."""
 _LISTENS = "0A"
 _FDS = 20_000
 
@@ -18,12 +23,21 @@ def in_use(complaint: Complaint, failure: Failure) -> str | None:
     if not _IN_USE.search(complaint.line):
         return None
     listening = dict(_listening())
-    for text in (complaint.line, failure.command[:5000], *reversed(complaint.before)):
-        for match in _PORT.finditer(text):
-            port = int(match[1] or match[2])
-            if port in listening:
-                return _said(port, listening[port], failure)
+    for port in _ports(complaint, failure):
+        if port in listening:
+            return _said(port, listening[port], failure)
     return None
+
+
+def _ports(complaint: Complaint, failure: Failure) -> Iterator[int]:
+    command = failure.command[:5000]
+    for text, patterns in (
+        (complaint.line, (_PORT,)),
+        (command, (_PORT, _BARE)),
+        *((line, (_PORT,)) for line in reversed(complaint.before)),
+    ):
+        for pattern in patterns:
+            yield from (int(next(filter(None, match.groups()))) for match in pattern.finditer(text))
 
 
 def _listening() -> Iterator[tuple[int, str]]:
@@ -44,9 +58,10 @@ def _said(port: int, inode: str, failure: Failure) -> str:
     task = "" if pid is None else _task_of(pid, failure)
     if pid is None or (failure.confined and not task):
         return f"Port {port} is held by a process that cannot be seen from here; use another port."
-    command = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    # not its arguments: another's may hold anything
+    name = _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
     what = f"task {task}, which is yours to end" if task else f"process {pid}"
-    return f"Port {port} is held by {what} ({quoted(command[:100])})."
+    return f"Port {port} is held by {what}{f' ({quoted(name)})' if is_name(name) else ''}."
 
 
 def _owner(inode: str) -> int | None:

@@ -7,15 +7,16 @@ import os
 import stat
 from glob import escape, glob
 
-from nacre.hints.failure import Complaint, Failure, names_in, nearest, quoted
+from nacre.hints.failure import Complaint, Failure, is_name, names_in, nearest, quoted
 from nacre.patterns import later
 
-_NO_MODULE = later(r"No module named '?([A-Za-z_]\w{0,60})")
+_NO_MODULE = later(r"No module named '?([A-Za-z_]\w{0,60})(?!\w)")
 _MANAGED = later(r"externally-managed-environment")
 _NO_REPOSITORY = later(r"(?i)not a git repository")
 _NO_TARGET = later(r"No rule to make target [`'](\S{1,80})'\.? +Stop")
 _TARGETS = later(r"(?m)^([\w./-]{1,80})\s*:(?![=:])")
-_NO_SCRIPT = later(r"(?i)missing script: \"?([\w:.-]{1,80})")
+_NO_SCRIPT = later(r"(?i)missing script: \"?([\w:.-]{1,80})(?![\w:.-])")
+_SCRIPT = later(r"[\w:.-]{1,40}")
 _NO_BRANCH = later(r"pathspec '([^'\s]{1,100})' did not match")
 _PACKED = later(r"(?m)^[0-9a-f]{40,64} refs/heads/(\S{1,200})$")
 _MUCH = 256 * 1024
@@ -119,7 +120,8 @@ def script(complaint: Complaint, failure: Failure) -> str | None:
 
     for place in failure.places:
         with contextlib.suppress(ValueError, AttributeError):
-            names = list(json.loads(_text(os.path.join(place, "package.json"))).get("scripts", {}))
+            known = json.loads(_text(os.path.join(place, "package.json"))).get("scripts", {})
+            names = [name for name in known if _SCRIPT.fullmatch(name)]
             near = nearest(match[1], names)
             if near or names:
                 shown = ", ".join(quoted(name) for name in (near or names)[:6])
@@ -137,7 +139,7 @@ def branch(complaint: Complaint, failure: Failure) -> str | None:
         heads = os.path.join(git, "refs", "heads")
         names = [os.path.relpath(os.path.join(where, name), heads) for where, _, all in os.walk(heads) for name in all]
         names += [each[1] for each in _PACKED.finditer(_text(os.path.join(git, "packed-refs")))]
-        if near := nearest(match[1], list(dict.fromkeys(names[:5000]))):
+        if near := nearest(match[1], list(dict.fromkeys(name for name in names[:5000] if is_name(name)))):
             return f"There is no branch {quoted(match[1])}; there is {quoted(near[0])}."
     return None
 

@@ -19,25 +19,29 @@ _RUN = '[[ $BASH_EXECUTION_STRING ]]||exit 125;SECONDS=0;eval -- "$BASH_EXECUTIO
 
 # A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
 # trap of its own (after the text; but not both), once, and unseen by `set -x`. An empty entry marks the end.
+# `builtin`, here and below: the command may have functions of these names.
 _TELL = (
-    "{ set +x; } 2>/dev/null;"
+    "{ builtin set +x; } 2>/dev/null;"
     "if [[ -z ${NACRE_TOLD-} ]];then { "
     'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63; } 2>/dev/null;fi'
 )
-_NOTE_STATUS = '{ set -- "$?"; set +x; } 2>/dev/null;'
-_AND_TELL = f'{_TELL};NACRE_TOLD=1;exit "$1"'
 _TELL_AT_EXIT = f"trap '{_TELL}' EXIT;"
+_AND_TELL = f"{_TELL};NACRE_TOLD=1;"
+# An array is never exported, and the command's own parameters stay what they are.
+_NOTE_STATUS = '{ NACRE_STATUS=("$?"); builtin set +x; } 2>/dev/null;'
+_EXIT = 'builtin exit "$NACRE_STATUS"'
 
 # How each command of the last pipeline ended: only a line of the text itself can see that. An assignment, because it
-# neither changes what is trapped nor lets an exit status be lost; unseen by `set -x`. Where the text leaves by `exit`,
-# nothing is told.
-_RUN_AND_ASK = f"""{_RUN}$'\\n{{ NACRE_STATUS=("$?" "${{PIPESTATUS[@]}}"); }} 2>/dev/null'"""
+# neither changes what is trapped nor lets an exit status be lost. `stages` sees to it that nobody sees it: so no
+# descriptor is redirected for it, which a shell may be unable to do. Where the text leaves by `exit`, or breaks off,
+# nothing is told; and a variable of that name in the environment is no array.
+_RUN_AND_ASK = f"""{_RUN}$'\\nNACRE_STATUS=("$?" told "${{PIPESTATUS[@]}}")'"""
 _NOTE_STAGES = (
-    '{ set -- "${NACRE_STATUS[0]-$?}"; set +x;'
-    '[[ ${NACRE_STATUS+x} ]]&&{ builtin printf "%s " "${NACRE_STATUS[@]:1}"; builtin printf "\\0"; } >&63; '
-    "} 2>/dev/null;"
+    'NACRE_STATUS=("$?" "${NACRE_STATUS[@]-}");'
+    "if [[ ${NACRE_STATUS[2]-} == told ]];then "
+    '{ builtin printf "%s " "${NACRE_STATUS[@]:3}"; builtin printf "\\0"; } >&63;'
+    'NACRE_STATUS=("${NACRE_STATUS[1]}");fi;'
 )
-
 
 # The jobs of the shell, not what a program has made a daemon. Not after `exit`: who says that does not want to wait.
 _WAIT = "{ builtin wait; } 2>/dev/null;"
@@ -56,11 +60,11 @@ def prelude(*, long: bool, session: bool, stages: bool, startup: bool, files: in
     shell itself can set that. `waits`: it exits when its jobs have ended."""
     limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
     before = (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "")
-    run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
     wait = _WAIT if waits else ""
     if session:
-        return f"{before}{_TELL_AT_EXIT}{run}{wait}{_AND_TELL}"
+        run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
+        return f"{before}{_TELL_AT_EXIT}{run}{wait}{_AND_TELL}{_EXIT}"
     # between times the descriptor is bash's own, which no command inherits
     if stages:
-        return f'{before}{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}{wait}exit "$1"'
-    return f'{before}{_RUN};{_NOTE_STATUS}{wait}exit "$1"' if waits else before + _RUN
+        return f"{before}{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}{wait}{_EXIT}"
+    return f"{before}{_RUN};{_NOTE_STATUS}{wait}{_EXIT}" if waits else before + _RUN

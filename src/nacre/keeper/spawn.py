@@ -101,7 +101,10 @@ def spawn(
             os.set_blocking(err, False)
         gate_end, gate = pipe()
         moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, GATE_FD)]
-        moves += [(fd, target) for fd, target in ((text, TEXT_FD), (state, STATE_FD)) if fd is not None]
+        # bash cannot put back a descriptor that is beyond its limit, and says so
+        asked = start.stages and (start.session or not 0 <= files[0] <= STATE_FD)
+        told = state if start.session or asked else None
+        moves += [(fd, target) for fd, target in ((text, TEXT_FD), (told, STATE_FD)) if fd is not None]
         if confinement is not None and confinement.scratch:
             scratch = make_scratch(confinement.scratch)
             env = {**env, b"TMPDIR": scratch}
@@ -128,7 +131,7 @@ def spawn(
                         prelude(
                             long=start.text is None,
                             session=start.session,
-                            stages=start.stages,
+                            stages=asked,
                             waits=start.waits,
                             startup=startup,
                             files=None if LINUX else files[0],

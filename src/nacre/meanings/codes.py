@@ -10,16 +10,20 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nacre.frozen import frozen
+from nacre.meanings.candidates import name_of
+from nacre.patterns import later
 from nacre.shell import Command
 
 
 @frozen
 class Meaning:
     text: str
+    """Empty: it is known, and the output says it."""
     normal: bool = False
     """Nothing went wrong: it is the command's way of saying no."""
 
 
+_SAID = Meaning("")
 _Codes: TypeAlias = dict[int, Meaning]
 
 
@@ -29,12 +33,16 @@ def _no(text: str) -> Meaning:
 
 def meaning_for(command: Command, code: int, output: str) -> Meaning | None:
     """None: it is not known, or may be several things."""
-    name = command.name
-    if name.startswith("python") and command.args[:1] == ("-m",) and len(command.args) > 1:
-        name = command.args[1]
+    name = name_of(command)
+    if name.startswith("python") and command.args[:1] == ("-m",):
+        name = command.args[1] if command.args[1:2] and command.args[1] in _MODULES else ""
     if special := _SPECIAL.get(name):
         return special(command, code, output)
     return _TABLE.get(name, {}).get(code)
+
+
+_MODULES = frozenset(("pytest", "mypy", "ruff", "black", "isort"))
+"""Of Python, that are programs of the same name."""
 
 
 def _grep(command: Command, code: int, output: str) -> Meaning | None:
@@ -62,9 +70,11 @@ def _git(command: Command, code: int, output: str) -> Meaning | None:
         if verb == "merge" and "CONFLICT" in output:
             return Meaning("the merge has conflicts to resolve")
         return _no(_GIT_NO[verb]) if verb in _GIT_NO else None
-    if code == 128 and "fatal" not in output:
-        return Meaning("git met a fatal error")
-    return Meaning("git was used wrongly") if code == 129 and "usage" not in output else None
+    if code == 128:
+        return _SAID if "fatal" in output else Meaning("git met a fatal error")
+    if code == 129:
+        return _SAID if "usage" in output else Meaning("git was used wrongly")
+    return None
 
 
 _GIT_NO = {"grep": "git grep found no match", "show-ref": "there is no such ref", "check-ignore": "none is ignored"}
@@ -79,6 +89,9 @@ _GIT_WITH: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+_SYSTEMD = later(r"(?m)^(?:Failed|System has not been booted)")
+
+
 def _systemctl(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("-H", "-M", "-t", "-p", "-n")), "")
     match verb, code:
@@ -86,9 +99,9 @@ def _systemctl(command: Command, code: int, output: str) -> Meaning | None:
             return _no("the unit is not active")
         case "status" | "is-active" | "is-enabled", 4:
             return _no("there is no such unit")
-        case "is-enabled", 1:
+        case "is-enabled", 1 if not _SYSTEMD.search(output):
             return _no("the unit is not enabled")
-        case "is-failed", 1:
+        case "is-failed", 1 if not _SYSTEMD.search(output):
             return _no("the unit has not failed")
     return None
 
@@ -100,12 +113,15 @@ def _npm(command: Command, code: int, output: str) -> Meaning | None:
         "audit": _no("vulnerabilities were found"),
         "ls": Meaning("the installed packages are not what package.json asks for"),
     }
-    return told.get(verb) if code == 1 else None
+    return told.get(verb) if code == 1 and not _NPM.search(output) else None
+
+
+_NPM = later(r"(?im)^npm err")
 
 
 def _ruff(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("--config")), "")
-    if code == 1 and verb == "format":
+    if code == 1 and verb == "format" and command.has("--check", "--diff"):
         return _no("some files would be reformatted")
     return Meaning("ruff itself failed: its options or configuration") if code == 2 else None
 
@@ -124,7 +140,8 @@ def _terraform(command: Command, code: int, output: str) -> Meaning | None:
 
 
 def _formatter(command: Command, code: int, output: str) -> Meaning | None:
-    return _no("some files would be reformatted") if code == 1 and command.has("--check", "-c") else None
+    flags = ("--check",) if command.name == "black" else ("--check", "-c")
+    return _no("some files would be reformatted") if code == 1 and command.has(*flags) else None
 
 
 def _checksum(command: Command, code: int, output: str) -> Meaning | None:
@@ -140,9 +157,34 @@ def _find(command: Command, code: int, output: str) -> Meaning | None:
 
 
 def _make(command: Command, code: int, output: str) -> Meaning | None:
-    if code == 2 and "No rule to make target" not in output:
+    if code == 2 and (not output.strip() or "*** [" in output):
         return Meaning("make stopped at a failed target; the cause is further up")
     return None
+
+
+RAN = later(
+    r"(?m)\d (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b|no tests ran|^(?:ERROR|FAILED)\b|"
+    r"INTERNALERROR|^!!!|^={10}"
+)
+"""pytest has begun: whatever failed is its own."""
+
+
+def _pytest(command: Command, code: int, output: str) -> Meaning | None:
+    return _PYTEST.get(code) if not output.strip() or RAN.search(output) else None
+
+
+def _processes(command: Command, code: int, output: str) -> Meaning | None:
+    return _no("no process matched") if code == 1 and "not permitted" not in output else None
+
+
+def _users(command: Command, code: int, output: str) -> Meaning | None:
+    """Also 1 where they could not look."""
+    if code != 1 or _LOOKED_IN_VAIN.search(output):
+        return None
+    return _no("nobody uses it" if command.name == "fuser" else "lsof found nothing")
+
+
+_LOOKED_IN_VAIN = later(r"(?i)does not exist|cannot|can't|not permitted|lsof: |fuser: ")
 
 
 def _jq(command: Command, code: int, output: str) -> Meaning | None:
@@ -175,6 +217,9 @@ _SPECIAL: dict[str, Callable[[Command, int, str], Meaning | None]] = {
     **dict.fromkeys(("timeout", "gtimeout"), _timeout),
     **dict.fromkeys(("terraform", "tofu"), _terraform),
     **dict.fromkeys(("make", "gmake"), _make),
+    **dict.fromkeys(("pytest", "py.test"), _pytest),
+    **dict.fromkeys(("pgrep", "pkill", "killall"), _processes),
+    **dict.fromkeys(("fuser", "lsof"), _users),
     "cargo": _cargo,
     "find": _find,
     "git": _git,
@@ -236,10 +281,8 @@ def _table(codes: dict[int, str]) -> _Codes:
 _TABLE: dict[str, _Codes] = {
     **dict.fromkeys(("diff", "cmp", "colordiff", "sdiff", "diff3", "zdiff"), _DIFFER),
     **dict.fromkeys(("test", "["), _FALSE),
-    **dict.fromkeys(("pytest", "py.test"), _PYTEST),
     **{key: {1: _no("not found on PATH")} for key in ("which", "type", "hash", "command")},
     **{key: {255: Meaning("ssh itself failed: connection, host key or login")} for key in ("ssh", "scp", "sftp")},
-    **{key: {1: _no("no process matched")} for key in ("pgrep", "pkill", "killall")},
     **{key: {125: Meaning("the container engine itself failed")} for key in ("docker", "podman")},
     **{key: {100: Meaning("apt gave up; its lines with E: say why")} for key in ("apt", "apt-get")},
     "[[": {1: _no("the test is false"), 2: Meaning("the test is malformed")},
@@ -258,12 +301,10 @@ _TABLE: dict[str, _Codes] = {
     "tar": {1: Meaning("some files changed while tar read them, or differ")},
     "patch": {1: Meaning("some hunks could not be applied")},
     "getent": {2: _no("there is no such entry")},
-    "fuser": {1: _no("nobody uses it")},
     "mountpoint": {32: _no("it is no mount point")},
     "ping": {1: Meaning("there was no answer"), 2: Meaning("ping itself failed: the name, or no permission")},
     "psql": {2: Meaning("the connection to the server failed"), 3: Meaning("the script failed (ON_ERROR_STOP)")},
     "mypy": {2: Meaning("mypy itself failed: its options, or a file")},
     "eslint": {2: Meaning("eslint itself failed: its options or configuration")},
-    "lsof": {1: _no("lsof found nothing")},
     "gh": {4: Meaning("gh is not logged in")},
 }

@@ -11,6 +11,7 @@ from typing import Literal
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
+from nacre.hidden import remember
 from nacre.keeper.client import Folder
 from nacre.keeper.folder import LOG, STDIN
 from nacre.keeper.happenings import Adopted, Happening, NotAdopted, Vanished
@@ -97,6 +98,7 @@ def new_folder(
 
 
 def reference(folder: Folder, plan: Plan, pid: int, pgid: int) -> TaskRef:
+    remember(plan.hidden)
     return TaskRef(folder.task, pid, pgid, os.path.join(folder.path, _log_name(plan, folder.task)))
 
 

@@ -15,10 +15,11 @@ from nacre.arguments import Arguments, bad
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
 from nacre.frozen import replace
-from nacre.hidden import Hidden
+from nacre.hidden import Hidden, remembered
 from nacre.notes import marked, note, shown
 from nacre.output import Options, Shaped
 from nacre.output.decode import clean, decode
+from nacre.output.secrets import mask
 from nacre.output.source import source_of
 from nacre.result import Captured, Exited, describe
 from nacre.tasks.log import Output
@@ -108,22 +109,23 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> str:
-    """The text for the model. The `secrets` are masked, and those that tasks do not inherit from this process."""
-    hidden = Hidden(secrets, host_environment())
+    """The text for the model. The `secrets` are masked, those that were named for tasks that this process has started,
+    and those that tasks do not inherit from it."""
+    hidden = Hidden((*secrets, *remembered()), host_environment())
     try:
         given = Arguments(arguments)
         match name:
             case "TaskOutput":
-                text = await _task_output(given, tasks, hidden.values())
+                text = await _task_output(given, tasks, hidden)
             case "KillShell":
-                text = await _kill_shell(given, tasks)
+                text = await _kill_shell(given, tasks, hidden)
             case "TaskList":
-                text = await asyncio.to_thread(_task_list, given, tasks)
+                text = await asyncio.to_thread(_task_list, given, tasks, hidden)
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
                 text = _error("no_such_tool", f"There is no tool {name!r:.60}.", hint)
     except NoSuchTask as error:
-        text = _error(error.code, error.message, _which(error, tasks))
+        text = _error(error.code, error.message, _which(error, tasks, hidden))
     except InvalidRequest as error:
         text = _error(error.code, error.message, error.hint)
     except NacreError as error:
@@ -133,7 +135,7 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
     return clean(hidden.mask(text))[:LONGEST]
 
 
-async def _task_output(given: Arguments, tasks: Tasks, secrets: tuple[str, ...]) -> str:
+async def _task_output(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
     id = _id(given)
     block = given.flag("block", default=True)
     timeout = _seconds(given, "timeout", _TIMEOUT)
@@ -143,8 +145,8 @@ async def _task_output(given: Arguments, tasks: Tasks, secrets: tuple[str, ...])
     await asyncio.to_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
-    text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines, secrets)
-    parts = [_status(last.task), *text]
+    text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines, hidden.values())
+    parts = [_status(last.task, hidden), *text]
     if text:
         parts.append(note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
     else:
@@ -152,7 +154,7 @@ async def _task_output(given: Arguments, tasks: Tasks, secrets: tuple[str, ...])
     return "\n".join(parts)
 
 
-async def _kill_shell(given: Arguments, tasks: Tasks) -> str:
+async def _kill_shell(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
     id = _id(given)
     signal = given.take("signal", "TERM")
     given.check_rest()
@@ -161,19 +163,19 @@ async def _kill_shell(given: Arguments, tasks: Tasks) -> str:
         raise bad("signal", signal, "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
     if before.state == "ended":
-        return f"{_status(task)}\n{note('it had ended before; nothing was done')}"
+        return f"{_status(task, hidden)}\n{note('it had ended before; nothing was done')}"
     if task.alive:
-        return f"{_status(task)}\n{note('it could not be ended; try signal KILL')}"
-    return _status(task)
+        return f"{_status(task, hidden)}\n{note('it could not be ended; try signal KILL')}"
+    return _status(task, hidden)
 
 
-def _task_list(given: Arguments, tasks: Tasks) -> str:
+def _task_list(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
     everything = given.flag("all", default=False)
     given.check_rest()
     found = tasks.list(all=everything)
     if not found:
         return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
-    rows = [f"{_status(task, brief=True)}: {_name(task)}" for task in found[-_LISTED:]]
+    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-_LISTED:]]
     if len(found) > _LISTED:
         rows.insert(0, note(f"{len(found) - _LISTED} older ones left out"))
     return "\n".join(rows)
@@ -199,6 +201,8 @@ def _excerpt(
         parts[-1] = exact.text
         if shaped.omitted_bytes > gone:
             parts.append(note(f"since={place} reads what is left out"))
+    # where it begins and ends here, it may be in the middle of a secret
+    parts[len(notes)] = mask(parts[len(notes)], secrets, starts_cut=read[0].start > 0, ends_cut=True)
     if gone:
         parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
     return [part for part in parts if part], read[-1]
@@ -236,7 +240,7 @@ def _shown_of(captured: Captured, shaped: Shaped, secrets: tuple[str, ...]) -> i
     return place or len(head.encode())
 
 
-def _status(task: Task, *, brief: bool = False) -> str:
+def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
     if task.outcome is None:
         return f"{task.id} cannot be read: {task.problem}"
     if task.alive:
@@ -251,19 +255,23 @@ def _status(task: Task, *, brief: bool = False) -> str:
     if task.out_of_memory:
         text += f"\n{note('it ran out of memory')}"
     if task.running:
-        left = ", ".join(f"{process.pid} ({process.command[:_COMMAND]})" for process in task.running[:5])
+        left = ", ".join(f"{process.pid} ({_short(process.command, hidden)})" for process in task.running[:5])
         text += f"\n{note(f'{len(task.running)} of its processes could not be ended: {left}')}"
     if task.problem:
-        text += f"\n{note(task.problem[:_COMMAND])}"
+        text += f"\n{note(_short(task.problem, hidden))}"
     return text
 
 
-def _name(task: Task) -> str:
+def _short(text: str, hidden: Hidden) -> str:
+    """Masked before it is cut: half a secret would not be known again."""
+    text = " ".join(hidden.mask(text).split())
+    return text if len(text) <= _COMMAND else text[: _COMMAND - 1] + "…"
+
+
+def _name(task: Task, hidden: Hidden) -> str:
     """The command on one line, and what it is for."""
-    command = " ".join(task.command.split())
-    command = command if len(command) <= _COMMAND else command[: _COMMAND - 1] + "…"
-    about = " ".join(task.description.split())[:_COMMAND]
-    name = command + (f" ({about})" if about else "")
+    about = _short(task.description, hidden)
+    name = _short(task.command, hidden) + (f" ({about})" if about else "")
     return "".join([letter if letter.isprintable() else "�" for letter in name])
 
 
@@ -279,7 +287,7 @@ def seconds(value: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _which(error: NoSuchTask, tasks: Tasks) -> str:
+def _which(error: NoSuchTask, tasks: Tasks, hidden: Hidden) -> str:
     """The ones that run: the model has most likely mistaken one for another."""
     try:
         live = tasks.list(all=False)
@@ -287,7 +295,7 @@ def _which(error: NoSuchTask, tasks: Tasks) -> str:
         return error.hint
     if not live:
         return "No task is running. TaskList with all=true names those that have ended."
-    return "Running: " + "; ".join([f"{task.id}: {_name(task)}" for task in live[-10:]])
+    return "Running: " + "; ".join([f"{task.id}: {_name(task, hidden)}" for task in live[-10:]])
 
 
 def _error(code: str, message: str, hint: str) -> str:

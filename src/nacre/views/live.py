@@ -7,7 +7,9 @@ as they come; everything else is done when a frame is drawn.
 
 from __future__ import annotations
 
-from nacre.result import StreamName
+from collections.abc import Callable
+
+from nacre.result import Hides, StreamName
 from nacre.views.amounts import short_size, short_span
 from nacre.views.escape import columns, cut, escaped
 from nacre.views.simplify import display
@@ -38,15 +40,19 @@ class Live:
         description: str = "",
         reflows: bool = True,
         colour: bool = False,
+        hides: Callable[[], Hides] | None = None,
     ) -> None:
-        """`reflows`: the terminal breaks long lines anew when it gets narrower."""
+        """`reflows`: the terminal breaks long lines anew when it gets narrower. `hides`: asked, when something is drawn
+        for the first time, for what may not be shown."""
         self.printed = {"stdout": 0, "stderr": 0}
         """Lines, complete ones, as far as they are counted."""
         self.bytes = 0
         self._tail = b""
         self._open = {"stdout": False, "stderr": False}
         self._timeout = timeout
-        self._title = ("", f"Running: {escaped(description)}") if description else ("$ ", "")
+        self._description = description
+        self._hides = hides
+        self._hidden: Hides | None = None
         self._command, self._cwd = command, cwd
         self._gist: tuple[int, str] = (0, "")
         self._reflows = reflows
@@ -71,7 +77,10 @@ class Live:
         """As they would stand on the screen."""
         room = max(width - 1, 1)
         rule = ("─" if utf8 else "-") * room
-        shown = last_lines(self._whole_tail(), max(min(MOST, height - 5), 1), room)
+        if self._hides is not None and self._hidden is None:
+            self._hidden = self._hides()
+        secrets = () if self._hidden is None else self._hidden.values()
+        shown = last_lines(self._whole_tail(), max(min(MOST, height - 5), 1), room, secrets)
         lines = [self._header(room), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
         lines = lines if height >= 5 else lines[-1:]
         return lines if utf8 else [line.encode("ascii", "backslashreplace").decode()[:room] for line in lines]
@@ -112,9 +121,14 @@ class Live:
 
     def _header(self, room: int) -> str:
         if self._gist[0] != room:
-            mark, title = self._title
-            self._gist = room, cut(title or mark + display(self._command, self._cwd, most=room - len(mark)), room)
+            self._gist = room, cut(self._titled(room), room)
         return self._gist[1]
+
+    def _titled(self, room: int) -> str:
+        text = self._description or self._command
+        if self._hidden is not None:
+            text = self._hidden.mask(text)
+        return f"Running: {escaped(text)}" if self._description else f"$ {display(text, self._cwd, most=room - 2)}"
 
     def _standing(self, elapsed: float, room: int, *, utf8: bool) -> str:
         spinner = _SPINNER if utf8 else _ASCII_SPINNER

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nacre.frozen import frozen, replace
+from nacre.hidden import mask_said
 from nacre.notes import note, shown
 from nacre.output import Middle, Options
 from nacre.output.decode import clean
-from nacre.output.secrets import mask
 from nacre.output.tokens import quarters
 from nacre.result import (
     Cancelled,
@@ -89,6 +89,8 @@ def rendered(
     """The same, and whether it is all."""
     hidden = (*secrets, *(() if result.hidden is None else result.hidden.values()))
     kept = Kept(spill=result.spill) if kept is None else kept
+    if hidden and kept.spill is not None:
+        kept = replace(kept, spill=replace(kept.spill, path=mask_said(kept.spill.path, hidden)))
     silent = not result.both.seen
     before = list(_ending(result, options, silent=silent))
     after = [remark for remark in result.remarks if not is_said(remark, result)]
@@ -189,7 +191,7 @@ class _Lines:
         longest = min(_LONGEST, self._chars - 20)
         if self._quarters is not None:
             longest = min(longest, self._quarters // 8)
-        text = " ".join(mask(clean(text[: 8 * _LONGEST]), self._secrets).split())
+        text = " ".join(mask_said(clean(text[: 8 * _LONGEST]), self._secrets).split())
         return text if len(text) <= longest else text[: longest - 1] + "…"
 
     def left_out(self) -> list[str]:

@@ -1,7 +1,7 @@
 """What a command has printed → the lines that a person is shown of it. Pure, and bounded in time and size.
 
 stdout and stderr in the order they came; a line is stderr's if it occurs there and nowhere in stdout. What stands for
-something else (left out, binary, cut) is a note, never a line of the command's own.
+something else (left out, binary, cut) is a note, never a line of the command's own. What the result hides is masked.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from nacre.frozen import frozen
 from nacre.output import binary
 from nacre.output.decode import decode
+from nacre.output.secrets import mask
 from nacre.output.terminal import seen
 from nacre.patterns import later
 from nacre.result import Captured, Result
@@ -64,8 +65,9 @@ def viewport(result: Result, *, most: int = MOST, longest: int = 2000) -> View:
     both = result.both if result.both.seen or not (result.out.seen or result.err.seen) else _joined(result)
     errors = _only_errors(result)
     head, tail, gap = _ends(both)
-    first, erased = _lines(head, errors, whole=not gap)
-    last, erased_last = _lines(tail, errors, whole=True) if gap else ([], 0)
+    secrets = () if result.hidden is None else result.hidden.values()
+    first, erased = _lines(head, errors, _Cut(secrets, end=bool(gap)), whole=not gap)
+    last, erased_last = _lines(tail, errors, _Cut(secrets, start=True), whole=True) if gap else ([], 0)
     kept = [*first, *last]
     shown, hidden = _chosen(first, last, gap, most)
     lines = tuple(_short(line, longest) for line in shown)
@@ -112,23 +114,37 @@ def _ends(both: Captured) -> tuple[bytes, bytes, int]:
     return head, tail, both.seen - len(head) - len(tail)
 
 
-def _lines(data: bytes, errors: frozenset[bytes], *, whole: bool) -> tuple[list[Line], int]:
+@frozen
+class _Cut:
+    """What is to be masked in a text of which more may be missing at an end."""
+
+    secrets: tuple[str, ...] = ()
+    start: bool = False
+    end: bool = False
+
+    def mask(self, text: str) -> str:
+        """With as many lines as before."""
+        return mask(text, self.secrets, starts_cut=self.start, ends_cut=self.end) if self.secrets else text
+
+
+def _lines(data: bytes, errors: frozenset[bytes], cut: _Cut, *, whole: bool) -> tuple[list[Line], int]:
     """What is left of them, and how many are not."""
     found = binary.find(data)
     if found is None:
-        return _text(data, errors)
+        return _text(data, errors, cut)
     stop = len(data) - found.after
     size = stop - found.before
-    note = binary.describe(found.kind, size, data[found.before : found.before + 16]) if whole else "[binary output]"
-    before, _ = _text(data[: found.before], errors)
-    after, _ = _text(data[stop:], errors)
+    kind = found.kind or ("of no known kind" if cut.secrets else "")  # else it would begin with bytes, perhaps of one
+    note = binary.describe(kind, size, data[found.before : found.before + 16]) if whole else "[binary output]"
+    before, _ = _text(data[: found.before], errors, cut)
+    after, _ = _text(data[stop:], errors, cut)
     return [*before, Line(note, "note"), *after], 0
 
 
-def _text(data: bytes, errors: frozenset[bytes]) -> tuple[list[Line], int]:
+def _text(data: bytes, errors: frozenset[bytes], cut: _Cut) -> tuple[list[Line], int]:
     view = seen(_CLEARS.sub("", decode(data)))
     raw = data.split(b"\n") if errors else []
-    rows = view.text.split("\n")
+    rows = cut.mask(view.text).split("\n")
     if rows[-1] == "":
         rows.pop()
     lines = []
@@ -173,9 +189,9 @@ def _deaf(data: bytes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_DEAF.get(found[1], "device control") for found in _STRING.finditer(text)))
 
 
-def last_lines(data: bytes, count: int, longest: int) -> list[str]:
+def last_lines(data: bytes, count: int, longest: int, secrets: tuple[str, ...] = ()) -> list[str]:
     """Of the end of a stream that goes on: the last lines, each on one line of a terminal."""
-    rows = seen(decode(data)).text.split("\n")
+    rows = _Cut(secrets, start=True, end=True).mask(seen(decode(data)).text).split("\n")
     if rows[-1] == "":
         rows.pop()
     return [cut(printed(row.expandtabs()), longest) for row in rows[-count:]] if count > 0 else []

@@ -10,6 +10,7 @@ from nacre.frozen import replace
 from nacre.result import Result
 from nacre.views.escape import escaped
 from nacre.views.look import Look
+from nacre.views.masked import described, masked
 from nacre.views.panels.paint import Drawing, rule, said, style, titled
 from nacre.views.panels.run import command_line, notes
 from nacre.views.viewport import viewport
@@ -20,6 +21,7 @@ _NARROWEST = 50
 
 def background_box(result: Result, look: Look, *, description: str = "") -> Drawing:
     """A task has been started (M-10). Without sides where its lines are too long for them: a path is for copying."""
+    result, description = masked(result), described(result, description)
     task = result.task
     if task is None:
         raise ValueError("it is no task")

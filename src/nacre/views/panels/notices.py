@@ -8,6 +8,7 @@ from nacre.result import Exited, Refused, Result
 from nacre.views.continued import continued
 from nacre.views.escape import escaped
 from nacre.views.look import Look
+from nacre.views.masked import described, masked
 from nacre.views.panels.paint import Drawing, rule, said, titled, wrapped
 from nacre.views.panels.run import command_line, contents, duration, notes, status
 from nacre.views.viewport import MOST, viewport
@@ -15,6 +16,7 @@ from nacre.views.viewport import MOST, viewport
 
 def refusal(result: Result, look: Look) -> Drawing:
     """A command that was not run, all of it, why, and what to do instead (M-10)."""
+    result = masked(result)
     outcome = result.outcome
     if not isinstance(outcome, Refused):
         raise ValueError("it was not refused")
@@ -35,6 +37,7 @@ def refusal(result: Result, look: Look) -> Drawing:
 
 def streamed(result: Result, look: Look, *, description: str = "", most: int = MOST) -> Drawing:
     """What is left of the streaming view when the command has ended (M-10): rules, exit code, duration."""
+    result, description = masked(result), described(result, description)
     view = viewport(result, most=most)
     word, name = status(result.outcome)
     code = result.exit_code

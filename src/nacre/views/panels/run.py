@@ -32,6 +32,7 @@ from nacre.views.amounts import short_span
 from nacre.views.content import marks
 from nacre.views.escape import columns, cut, escaped
 from nacre.views.look import Look
+from nacre.views.masked import described, masked
 from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
 from nacre.views.simplify import display
 from nacre.views.viewport import MOST, Counts, Line, View, count_lines, viewport
@@ -47,6 +48,7 @@ def panel(
     most: int = MOST,
 ) -> Drawing:
     """`lines`: how many of stdout and stderr there were, where somebody has counted; else those of the capture."""
+    result, description = masked(result), described(result, description)
     view = viewport(result, most=most)
     word, name = status(result.outcome)
     return [

@@ -1,0 +1,165 @@
+"""No rendering shows what a result hides: not whole, and not the half that a cut of our own would leave."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, Result, Tasks, ToolContext
+from nacre.cli.remarks import words_on
+from nacre.hidden import Hidden, mask_said
+from nacre.result import Captured, Exited, Process, Refused, Running, Spill, TaskRef
+from nacre.tasks.tools import call
+from nacre.views.live import Live
+from nacre.views.look import Look
+from nacre.views.masked import masked
+from nacre.views.model import model_text
+from nacre.views.panels.background import background_box
+from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.paint import render
+from nacre.views.panels.run import panel
+from nacre.views.viewport import viewport
+
+SECRET = "hunter2HUNTER3hunter4xyz"
+LOOK = Look(200)
+CTX = ToolContext(secrets=(SECRET,))
+
+
+def parts(text: str) -> list[str]:
+    """Parts of it that give it away."""
+    return [SECRET[n : n + 6] for n in range(len(SECRET) - 5) if SECRET[n : n + 6] in text]
+
+
+def result(text: bytes = b"", *, gap: int = 0, **fields: object) -> Result:
+    half = len(text) // 2
+    captured = Captured(head=text[:half], tail=text[half:], seen=len(text) + gap, dropped=gap)
+    given: dict[str, object] = {"command": f"login {SECRET}", "cwd": f"/srv/{SECRET}", "outcome": Exited(1), **fields}
+    return Result(out=captured, both=captured, hidden=Hidden((SECRET,)), **given)  # type: ignore[arg-type]
+
+
+SHOWN = {
+    "plain": result(f"it is {SECRET}.\n".encode()),
+    "coloured": result(f"it is {SECRET[:8]}\x1b[1m{SECRET[8:]}\x1b[0m.\n".encode()),
+    "over the gap": result(SECRET.encode(), gap=5_000_000),
+    "binary": result(b"\0\1\2\3\4\5\6\7\x0e\x0f" + SECRET.encode() + bytes(range(200))),
+    "remark": result(remarks=(f"There is no '{SECRET}'.",)),
+    "refused": result(outcome=Refused("rule", f"`rm {SECRET}` would", f"`ls {SECRET}`")),
+    "task": result(outcome=Running("bash-3f9c2a17"), task=TaskRef("bash-3f9c2a17", 1, 1, f"/s/{SECRET}/output.log")),
+    "spill": result(b"x\n", spill=Spill(f"/s/{SECRET}/bash.log", 3, True), gap=1),
+    "left": result(ended=(Process(7, 7, f"bash -c sleep 2; : {SECRET[:15]}…"),)),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_no_panel_shows_it(name: str) -> None:
+    shown = SHOWN[name]
+    drawings = [panel(shown, LOOK, timeout=1.0, description=SECRET), streamed(shown, LOOK, description=SECRET)]
+    drawings += [streamed(shown, LOOK)]
+    drawings += [refusal(shown, LOOK)] if isinstance(shown.outcome, Refused) else []
+    drawings += [background_box(shown, LOOK, description=SECRET)] if shown.task is not None else []
+    for drawing in drawings:
+        text = render(drawing, LOOK)
+        assert (parts(text), "[secret]" in text) == ([], True)
+        assert SECRET[:4].encode().hex(" ") not in text
+
+
+def test_lines_of_an_output_stay_in_their_places() -> None:
+    shown = result(f"one\n{SECRET}\nthree\n".encode())
+    assert [line.text for line in viewport(shown).lines] == ["one", "[secret]", "three"]
+    assert [line.text for line in viewport(result(b"hunt\n4xyz\n")).lines] == ["hunt", "4xyz"]  # nothing is missing
+
+
+def test_who_hides_nothing_gets_what_he_gave() -> None:
+    shown = Result(command="x", cwd="/", outcome=Exited(0))
+    assert masked(shown) is shown
+    assert masked(SHOWN["plain"]) is not SHOWN["plain"]
+
+
+def test_an_outcome_that_is_called_like_a_secret_is_still_one() -> None:
+    shown = Result(command="x", cwd="/", outcome=Exited(3), hidden=Hidden(("exited",)))
+    assert masked(shown).outcome == Exited(3)
+
+
+def test_what_runs_is_watched_without_it() -> None:
+    asked = []
+
+    def hides() -> Hidden:
+        asked.append(1)
+        return Hidden((SECRET,))
+
+    live = Live(f"login {SECRET}", "/", hides=hides)
+    live.feed("stdout", f"a {SECRET[:11]}".encode())
+    assert asked == []  # nobody has looked yet
+    first = live.lines(1.0, 100, 24)
+    live.feed("stdout", f"{SECRET[11:]} b\n".encode())
+    second = live.lines(1.1, 100, 24)
+    assert (first[0], first[2], second[2], asked) == ("$ login [secret]", "a [secret]", "a [secret] b", [1])
+    assert Live("x", "/", description=SECRET, hides=hides).lines(1.0, 100, 24)[0] == "Running: [secret]"
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_no_line_of_a_plain_run_says_it(name: str) -> None:
+    for background in (False, True):
+        assert parts("\n".join(words_on(SHOWN[name], background=background))) == []
+
+
+def test_a_cut_of_our_own_leaves_no_half() -> None:
+    values = (SECRET,)
+    assert mask_said(f"`rm {SECRET[:15]}…` would", values) == "`rm [secret]…` would"
+    assert mask_said(f"`…{SECRET[9:]}/x` would", values) == "`…[secret]/x` would"
+    assert mask_said(f"{SECRET} and …", values) == "[secret] and …"
+    long = "x" * 9000
+    assert mask_said(f"{long} {SECRET[:9]}…\n{long}", values) == f"{long} [secret]…\n{long}"
+    assert mask_said("hun… and …xyz", values) == "hun… and …xyz"  # too little to know it by
+
+
+async def test_a_refusal_does_not_say_half_of_it(bash: Bash) -> None:
+    for count in range(40, 90, 3):
+        refused = await bash.run(f"rm -rf / {'x' * count}{SECRET}", CTX)
+        assert isinstance(refused.outcome, Refused)
+        for text in (model_text(refused), json.dumps(refused.to_dict()), render(refusal(refused, LOOK), LOOK)):
+            assert parts(text) == []
+
+
+async def test_a_process_that_is_left_is_named_without_half_of_it(bash: Bash) -> None:
+    for count in (0, 164, 172, 180):
+        command = f"bash -c 'sleep 60; : {'x' * count}{SECRET}' & exit 1"
+        ended = await bash.run(Request(command, leftovers="end"), CTX)
+        assert ended.ended
+        for text in (model_text(ended), json.dumps(ended.to_dict()), render(panel(ended, LOOK), LOOK)):
+            assert parts(text) == []
+
+
+async def test_tasks_keep_it_to_themselves(bash: Bash, tmp_path: Path) -> None:
+    ctx = ToolContext(secrets=(SECRET,), output_dir=tmp_path)
+    tasks = Tasks(str(tmp_path))
+    for count in (0, 85, 92, 99):
+        command = f"echo {SECRET}; : {'x' * count}{SECRET}"
+        started = await bash.run(Request(command, mode="background", description=f"{'y' * count} {SECRET}"), ctx)
+        assert started.task is not None
+        said = await call("TaskOutput", {"task_id": started.task.id}, tasks)  # nobody tells it again what is secret
+        assert "[secret]" in said
+        half = await call("TaskOutput", {"task_id": started.task.id, "since": 9}, tasks)
+        assert parts(said + half) == []
+    for text in (await call("TaskList", {"all": True}, tasks), await call("TaskOutput", {"task_id": "x"}, tasks)):
+        assert parts(text) == []
+
+
+def test_the_way_to_the_rest_does_not_lead_past_it() -> None:
+    data = b"".join(b"%d\n" % n for n in range(20_000))
+    for place in (SECRET, f"sp ace'{SECRET}"):
+        hidden = Hidden((place,))
+        spill = Spill(os.path.join("/s", place, "x.log"), len(data), True)
+        shown = Result(
+            command="x",
+            cwd="/",
+            outcome=Exited(0),
+            both=Captured(head=data, seen=len(data)),
+            spill=spill,
+            hidden=hidden,
+        )
+        text = model_text(shown)
+        assert (parts(text), "/s/[secret]/x.log" in text) == ([], True)
