@@ -129,6 +129,8 @@ def shown(value: object) -> str:
 
     try:
         text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        text = "something of many levels"
     except (TypeError, ValueError):
         text = repr(value) if not isinstance(value, int) else "a number of thousands of digits"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nacre import Bash, Profile, Session, Tasks, ToolContext
+from nacre import Bash, InvalidRequest, Profile, Session, Tasks, ToolContext
 from nacre.asked import request_from
 from nacre.profiles import DEFAULT, named
 from nacre.profiles.tool import Parameter, Tool
@@ -58,6 +58,8 @@ BAD: dict[str, tuple[Any, str, str]] = {
     "word-for-number": ({"command": "true", "timeout_seconds": "soon"}, "bad_timeout_seconds", "timeout_seconds"),
     "nan": ({"command": "true", "timeout_seconds": float("nan")}, "bad_timeout_seconds", "timeout_seconds"),
     "flag-for-number": ({"command": "true", "timeout_seconds": True}, "bad_timeout_seconds", "timeout_seconds"),
+    "deep": ({"command": [[[]]] * 3}, "bad_command", "command"),
+    "deeper": ('{"command": ' + "[" * 900 + "]" * 900 + "}", "bad_command", "command"),
     "env-list": ({"command": "true", "env": ["A=b"]}, "bad_env", "env"),
     "env-number": ({"command": "true", "env": {"A": 1}}, "bad_env", "env.A"),
     "cwd-missing": ({"command": "true", "cwd": "/no/such/place"}, "cwd_missing", "cwd"),
@@ -104,7 +106,7 @@ def test_how_long_a_call_waits_is_within_the_profiles_maximum() -> None:
     assert asked(mode="slow", timeout_seconds=5).yield_after == 5
     assert asked(timeout_seconds=10**9).yield_after == 3600
     background = asked(mode="background", timeout_seconds=5)
-    assert (background.mode, background.yield_after, background.timeout) == ("background", None, 5)
+    assert (background.mode, background.yield_after, background.timeout) == ("background", None, None)
 
 
 async def test_a_session_answers_calls_too(tmp_path: Path) -> None:
@@ -119,6 +121,18 @@ async def test_secrets_are_masked_in_the_text_and_in_the_data(bash: Bash) -> Non
     ctx = ToolContext(secrets=("hunter2-hunter2",))
     answer = await bash.call({"command": "echo hunter2-hunter2"}, ctx)
     assert "hunter2" not in answer.text + json.dumps(answer.data)
+
+
+async def test_half_a_secret_at_a_cut_is_masked(tmp_path: Path) -> None:
+    secret = "SECRETtoken0123456789abcdefXYZ"
+    half = 512 * 1024 - 10
+    text = "x" * half + secret + "y" * 900_000 + secret + "z" * half
+    (tmp_path / "text").write_text(text)
+    for name in ("mycode", "tunacode", "phoenix", "yoi", "tachikoma", "default"):
+        answer = await Bash(name).call({"command": "cat text"}, ToolContext(working_dir=tmp_path, secrets=(secret,)))
+        said = answer.text + json.dumps(dict(answer.data))
+        assert answer.result is not None
+        assert ("SECRETt" in said, "defXYZ" in said) == (False, False), name
 
 
 async def test_a_system_that_will_not_start_it_is_an_error_and_a_failing_command_is_none(bash: Bash) -> None:
@@ -155,6 +169,8 @@ class TestDefinition:
         assert bash.definition(dialect="mcp")["inputSchema"] == schema
         openai = bash.definition(dialect="openai")
         assert (openai["type"], openai["function"]["parameters"]) == ("function", schema)
+        with pytest.raises(InvalidRequest, match="Use one of anthropic, openai,"):
+            bash.definition(dialect="open-ai")  # type: ignore[arg-type]
         responses = bash.definition(dialect="openai-responses")
         assert (responses["type"], responses["name"], responses["parameters"]) == ("function", "Bash", schema)
 

@@ -85,7 +85,8 @@ class Record:
     ) -> None:
         """`outcome`: its kind and its fields as JSON; `words`: the same for people."""
         words = f"{words}, out of memory" if out_of_memory else words
-        pieces = self.log.finish(f"[nacre: {words} after {took:.1f} s]")
+        when = "" if " after " in words else f" after {took:.1f} s"
+        pieces = self.log.finish(f"[nacre: {words}{when}]")
         log = {
             "bytes": f"{self.log.seen}",
             "dropped": f"{self.log.dropped}",

@@ -97,8 +97,8 @@ def _rules(policy: Policy) -> str:
 
 def _view(view: View) -> str:
     match view:
-        case Text(output=output):
-            return f"one text: {output.chars:,} characters, {output.lines:,} lines"
+        case Text(chars=chars, lines=lines):
+            return f"one text: {chars:,} characters, {lines:,} lines"
         case Fields(limit=limit):
             return f"an object: {limit:,} characters of each stream, the first and the last half of them"
         case Report(over=over, start=start, end=end, most=most):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from nacre.frozen import frozen
-from nacre.output import Options
 from nacre.types import KIB, MIB
 
 
@@ -16,7 +15,11 @@ from nacre.types import KIB, MIB
 class Text:
     """Our own: one text, shaped, explained, within a limit."""
 
-    output: Options = Options()
+    chars: int = 30_000
+    """Characters of all of it; at least 1,000."""
+    lines: int = 1_000
+    tokens: int | None = None
+    """About so many; None: not counted."""
     apart: bool = False
     """stdout and stderr by themselves."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nacre.output import Options
 from nacre.profiles.view import Text
 from nacre.result import Result, outcome_data
 from nacre.views.answers.answer import Answer
@@ -10,7 +11,7 @@ from nacre.views.spilled import for_model
 
 
 def answer(result: Result, view: Text, directory: str | None, name: str) -> Answer:
-    options = ModelOptions(output=view.output, apart=view.apart)
+    options = ModelOptions(output=Options(chars=view.chars, lines=view.lines, tokens=view.tokens), apart=view.apart)
     text = for_model(result, options, directory=None if directory is None else lambda: directory, name=name)
     return Answer(
         text=text,
