@@ -40,6 +40,7 @@ FLOOD = """
 """
 
 
+@pytest.mark.slow
 def test_four_gigabytes_cost_next_to_no_memory_and_no_more_disk_than_the_cap() -> None:
     seen = json.loads(run_host(FLOOD, "head -c 4G /dev/zero", within=110))
     total, half = 4 * 1024 * MIB, MIB // 2

@@ -72,6 +72,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "work",
     [

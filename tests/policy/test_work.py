@@ -14,6 +14,8 @@ import pytest
 from nacre import Decision
 from tests.policy.test_corpus import verdict
 
+pytestmark = pytest.mark.slow
+
 SIZE = 50_000
 LINES = 12_000_000
 MEGABYTES = 150

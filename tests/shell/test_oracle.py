@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.support.oracle import disagreements, valid
 from tests.support.scripts import Inventor, installed
 
@@ -31,6 +33,7 @@ def test_extended_globs_are_read_as_bash_reads_them_when_it_knows_them() -> None
     assert disagreements(globs, "-O", "extglob") == {}
 
 
+@pytest.mark.slow
 def test_installed_scripts_are_read_as_bash_reads_them() -> None:
     scripts = dict(installed())
     if len(scripts) > SAMPLE:
@@ -40,6 +43,7 @@ def test_installed_scripts_are_read_as_bash_reads_them() -> None:
     assert len(found) <= len(scripts) * 0.005, found
 
 
+@pytest.mark.slow
 def test_invented_scripts_are_read_as_bash_reads_them() -> None:
     scripts = {str(n): Inventor(n).script() for n in range(INVENTED)}
     assert sum(valid(scripts.values())) > INVENTED * 0.9

@@ -181,6 +181,7 @@ PIECES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_piece_repeated_for_long_takes_no_more_than_its_time(piece: str) -> None:
     began = time.monotonic()

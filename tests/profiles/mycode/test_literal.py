@@ -120,6 +120,7 @@ def test_no_text_takes_long(piece: str) -> None:
 
 
 @pytest.mark.req("M-09")
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [POLICY, MYCODE.policy], ids=["literal", "deeds"])
 @pytest.mark.parametrize("piece", ["curl", "dd if=\n", "curl x | ", "curl|f|bash -c x;"], ids=repr)
 def test_nor_does_the_check_of_a_hundred_kilobytes(piece: str, policy: Policy) -> None:

@@ -229,6 +229,7 @@ def test_the_profile_s_policy_says_the_same(command: str, pattern: str) -> None:
     assert (verdict.decision, verdict.what, verdict.instead) == (Decision.REFUSE, blocked(pattern), "")
 
 
+@pytest.mark.slow
 def test_a_long_text_takes_no_long_time() -> None:
     """What grew with the square of it would take hours."""
     for command in ("rm " * 50_000, "base64 |" * 2000 + "bash", "nc -e " * 50_000, "-rf / " * 50_000):
