@@ -33,7 +33,7 @@ from nacre.views.content import marks
 from nacre.views.escape import columns, cut, escaped
 from nacre.views.look import Look
 from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
-from nacre.views.simplify import display
+from nacre.views.simplify import parted
 from nacre.views.viewport import MOST, Counts, Line, View, count_lines, viewport
 
 
@@ -97,9 +97,9 @@ def header(result: Result, look: Look, state: tuple[str, str]) -> Text:
 def command_line(result: Result, room: int) -> Text:
     """`$ command` on one line of so many columns, what is cut counted."""
     room = max(room - 2, 16)
-    line = cut(display(result.command, result.cwd, most=room), room)
-    gist, dots, rest = line.partition(" … +")
-    return said(("$ ", "faint"), (gist, "command"), (dots + rest, "note"))
+    gist, remark = parted(result.command, result.cwd, most=room)
+    line = cut(gist + remark, room)
+    return said(("$ ", "faint"), (line[: len(gist)], "command"), (line[len(gist) :], "note"))
 
 
 def parameters(result: Result, *, timeout: float | None, description: str) -> Drawing:
