@@ -133,6 +133,29 @@ def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -
 
 
 @pytest.mark.req("T-11")
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("explain", "sudo rm -rf é; : '\u06db'"), "sudo\n+- rm -rf \\xe9"),
+        (("explain", "--json", "ls é"), r'"command": "ls \u00e9"'),
+        (("run", "--cwd", "/né", "true"), r"nacre: The working directory '/n\xe9' does not exist."),
+        (("run", "--view", "model", "echo é \u06db"), r"\xe9 \u06db"),
+        (("gallery", "ok"), "ok: A command"),
+    ],
+)
+def test_whatever_a_terminal_without_utf8_is_sent_is_ascii(nacre: Nacre, words: tuple[str, ...], says: str) -> None:
+    _, said = looked(nacre, *words, env={"LC_ALL": "C", "NO_COLOR": "1"})
+    assert said.isascii()
+    assert says in said
+
+
+def test_a_person_who_reads_what_a_model_would_sees_what_hides_in_it(nacre: Nacre) -> None:
+    command = r"printf '\xe2\x80\x8b\xe2\x80\xaeabc\n'"
+    assert looked(nacre, "run", "--view", "model", command) == (0, "\\u200b\\u202eabc\n")
+    assert nacre("run", "--view", "model", command).out.decode() == "\u200b\u202eabc\n"
+
+
+@pytest.mark.req("T-11")
 def test_no_color_means_none(nacre: Nacre) -> None:
     assert "\x1b" not in looked(nacre, "run", "echo '{\"a\": 1}'; exit 1", env={"NO_COLOR": "1"})[1]
 

@@ -110,6 +110,15 @@ def _ends_with_us(task: TaskRef) -> bool:
     return False
 
 
+def _visible(text: str) -> str:
+    """As it is, unless a person reads it: then nothing in it hides."""
+    if not os.isatty(1):
+        return text
+    from nacre.views.escape import printed
+
+    return "\n".join(map(printed, text.split("\n")))
+
+
 class Drive:
     """One command on its way."""
 
@@ -175,7 +184,7 @@ class Drive:
                 put_json({**result.to_dict(), "display": display(result.command, result.cwd)})
                 return
             case "model":
-                put(self._answered(result).removesuffix("\n") + "\n")
+                put(_visible(self._answered(result).removesuffix("\n")) + "\n")
                 return
             case "panel":
                 from nacre.cli.finale import finale

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nacre.result import StreamName
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import columns, cut, escaped
+from nacre.views.escape import columns, cut, escaped, in_ascii
 from nacre.views.simplify import display
 from nacre.views.viewport import Counts, last_lines
 
@@ -43,6 +43,8 @@ class Live:
         self.printed = {"stdout": 0, "stderr": 0}
         """Lines, complete ones, as far as they are counted."""
         self.bytes = 0
+        self.ending = False
+        """It has been told to end."""
         self._tail = b""
         self._open = {"stdout": False, "stderr": False}
         self._timeout = timeout
@@ -72,9 +74,9 @@ class Live:
         room = max(width - 1, 1)
         rule = ("─" if utf8 else "-") * room
         shown = last_lines(self._whole_tail(), max(min(MOST, height - 5), 1), room)
-        lines = [self._header(room), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
+        lines = [self._header(room, utf8=utf8), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
         lines = lines if height >= 5 else lines[-1:]
-        return lines if utf8 else [line.encode("ascii", "backslashreplace").decode()[:room] for line in lines]
+        return lines if utf8 else [cut(in_ascii(line), room, dots="...") for line in lines]
 
     def frame(self, elapsed: float, width: int, height: int, *, utf8: bool = True) -> str:
         """What to write: over what is there. Afterwards the cursor is at the end of the last line."""
@@ -110,10 +112,11 @@ class Live:
         start = self._tail.find(b"\n") + 1
         return self._tail[start:] if start < len(self._tail) else self._tail
 
-    def _header(self, room: int) -> str:
+    def _header(self, room: int, *, utf8: bool) -> str:
         if self._gist[0] != room:
             mark, title = self._title
-            self._gist = room, cut(title or mark + display(self._command, self._cwd, most=room - len(mark)), room)
+            most = room - len(mark) - (0 if utf8 else len("...") - 1)
+            self._gist = room, cut(title or mark + display(self._command, self._cwd, most=most), room)
         return self._gist[1]
 
     def _standing(self, elapsed: float, room: int, *, utf8: bool) -> str:
@@ -125,7 +128,7 @@ class Live:
         parts += [
             f"{out + err:,}{'' if exact else '+'} line{'' if out + err == 1 else 's'}",
             f"{short_size(self.bytes)} bytes",
-            "Ctrl-C ends it",
+            "ending; Ctrl-C again leaves at once" if self.ending else "Ctrl-C ends it",
         ]
         while len(parts) > 1 and columns("  ".join(parts)) > room:
             parts.pop()

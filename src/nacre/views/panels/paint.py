@@ -14,7 +14,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from nacre.patterns import later
-from nacre.views.escape import printed
+from nacre.views.escape import in_ascii, printed
 from nacre.views.look import Look
 
 Drawing: TypeAlias = "list[ConsoleRenderable]"
@@ -90,7 +90,7 @@ def render(drawing: Drawing, look: Look) -> str:
     with console.capture() as captured:
         _print(console, drawing)
     text = captured.get()
-    return text if look.utf8 else text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
+    return text if look.utf8 else in_ascii(text)
 
 
 def _print(console: Console, drawing: Iterable[ConsoleRenderable]) -> None:
@@ -98,10 +98,6 @@ def _print(console: Console, drawing: Iterable[ConsoleRenderable]) -> None:
         # a line that is too long is the terminal's to wrap: it knows that it is one, and copies it as one
         console.print(each, soft_wrap=isinstance(each, Text), end="\n" if isinstance(each, Text) else "")
 
-
-_ASCII = str.maketrans(
-    {"…": "...", "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+", "⟨": "<", "⟩": ">"}
-)  # what we draw with
 
 # pictures
 
