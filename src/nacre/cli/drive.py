@@ -76,7 +76,7 @@ def drive(options: Options) -> int:
         ),
         pass_env=tuple(options.pass_env),
         login_env=options.login_env,
-        approve=approver(options.command, yes=options.yes),
+        approve=approver(yes=options.yes),
     )
     drive = Drive(cancel, options, view, profile)
     if options.session is None:
