@@ -30,6 +30,7 @@ from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolC
 
 if TYPE_CHECKING:
     from nacre.cli.stage import Stage
+    from nacre.cli.streaming import Streaming
 
 logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
@@ -123,7 +124,7 @@ class Drive:
     """One command on its way."""
 
     def __init__(self, cancel: Cancel, options: Options, view: str, profile: Profile) -> None:
-        """`view`: `panel`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
+        """`view`: `panel`, `stream`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
         self._options = options
         self._view = view
@@ -142,8 +143,8 @@ class Drive:
                 async for event in events:
                     if isinstance(event, Chunk) and not self.quiet:
                         await output.write(event)
-                    elif isinstance(event, Started) and not isinstance(output, Output):
-                        output.begin()
+                    elif isinstance(event, Started):
+                        await output.begin()
                     elif isinstance(event, Ended):
                         said = event.result.out.head + event.result.out.tail
                         if self._options.background and said and not self.quiet:  # it has ended already
@@ -154,17 +155,17 @@ class Drive:
         raise AssertionError("a stream ends with Ended")
 
     def _made(self) -> Output | Stage:
-        if self._view != "panel":
+        if self._view not in ("panel", "stream"):
             return Output(on_failure=self._cancel.cancel, raw=self._view != "")
+        options, stop = self._options, self._cancel.cancel
+        cwd = "" if options.session else os.path.abspath(options.cwd or ".")
+        if self._view == "stream":
+            from nacre.cli.streaming import Streaming
+
+            return Streaming(options.command, cwd, description=options.description, on_failure=stop)
         from nacre.cli.stage import Stage
 
-        return Stage(
-            self._options.command,
-            "" if self._options.session else os.path.abspath(self._options.cwd or "."),
-            timeout=self._timeout(),
-            description=self._options.description,
-            on_failure=self._cancel.cancel,
-        )
+        return Stage(options.command, cwd, timeout=self._timeout(), description=options.description, on_failure=stop)
 
     def _timeout(self) -> float | None:
         """As the plan will have it."""
@@ -186,7 +187,9 @@ class Drive:
             case "model":
                 put(_visible(self._answered(result).removesuffix("\n")) + "\n")
                 return
-            case "panel":
+            case "stream" if cast("Streaming", self._output).begun:
+                put(cast("Streaming", self._output).closing(result))
+            case "panel" | "stream":
                 from nacre.cli.finale import finale
 
                 counted = None if isinstance(self._output, Output | None) else self._output.live.counts
@@ -196,7 +199,7 @@ class Drive:
                 self.say(words_on(result, background=options.background))
         if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
             say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
-        if result.task is not None and options.background and self._view != "panel":
+        if result.task is not None and options.background and self._view not in ("panel", "stream"):
             put(f"{result.task.id}\n")
 
     def _answered(self, result: Result) -> str:

@@ -67,6 +67,9 @@ class Output:
             if (rest := screen.end()) and self.failure is None and not self._stuck:
                 await self._put(fd, encoded(rest, fd))
 
+    async def begin(self) -> None:
+        """The command runs."""
+
     def abandon(self) -> None:
         """Leave at once."""
 
@@ -85,6 +88,11 @@ class Output:
     def hurry(self) -> None:
         if not self._hurried.done():
             self._hurried.set_result(None)
+
+    @property
+    def line_is_open(self) -> bool:
+        """What is written to stdout next would not begin a line."""
+        return self._open_line[1] or (self._open_line[2] and os.isatty(1) and os.isatty(2))
 
     def end_line(self) -> None:
         """What nacre says next starts on a line of its own."""

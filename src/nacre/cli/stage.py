@@ -48,7 +48,7 @@ class Stage:
         self._before: dict[int, Any] = {}
         """How signals were handled before us."""
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """The command runs."""
         threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
         if self._watched:
@@ -90,8 +90,9 @@ class Stage:
         self._drawn = False
 
     def _mind_being_stopped(self) -> None:
-        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards. Not
-        by way of the event loop, which would draw once more before it tells us."""
+        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards.
+        Ctrl-\\: it gets a line of its own. Not by way of the event loop, which would draw once more before it tells
+        us."""
 
         def rest(number: int, _: object) -> None:
             columns, lines = size()
@@ -106,7 +107,12 @@ class Stage:
         def forget(number: int, _: object) -> None:  # noqa: ARG001
             self.live.forget()
 
-        for number, handler in ((signal.SIGTSTP, rest), (signal.SIGCONT, forget)):
+        def leave(number: int, _: object) -> None:
+            self.abandon()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        for number, handler in ((signal.SIGTSTP, rest), (signal.SIGCONT, forget), (signal.SIGQUIT, leave)):
             if signal.getsignal(number) is signal.SIG_DFL:
                 self._before[number] = signal.signal(number, handler)
 

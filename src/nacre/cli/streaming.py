@@ -1,0 +1,29 @@
+"""`nacre run --view stream`: the output as it comes, between what runs and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nacre.cli.output import Output
+from nacre.cli.speak import encoded
+from nacre.cli.terminal import look
+from nacre.result import Result
+from nacre.views.panels.paint import render
+from nacre.views.panels.streamed import closing, opening
+
+
+class Streaming(Output):
+    def __init__(self, command: str, cwd: str, *, description: str, on_failure: Callable[[], None]) -> None:
+        super().__init__(on_failure)
+        self._command, self._cwd, self._description = command, cwd, description
+        self.begun = False
+
+    async def begin(self) -> None:
+        self.begun = True
+        shown = look()
+        lines = opening(self._command, self._cwd, shown, description=self._description)
+        await self._put(1, encoded(render(lines, shown), 1))
+
+    def closing(self, result: Result) -> str:
+        shown = look()
+        return ("\n" if self.line_is_open else "") + render(closing(result, shown), shown)
