@@ -206,7 +206,7 @@ class Drive:
         """What a model would read."""
         from nacre.views.answers import answer
 
-        text = answer(result, self._profile.view, directory=self._options.output_dir or kept.place()).text
+        text = answer(result, self._profile.view, directory=kept.place(self._options.output_dir)).text
         kept.tidy()
         return text
 
