@@ -371,6 +371,14 @@ def test_what_does_not_begin_is_no_stream(nacre: Nacre) -> None:
     assert (code, "Command blocked" in said, "Exit code" in said) == (126, True, False)
 
 
+def test_a_task_is_no_stream(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "--view", "stream", "--background", "sleep 60")
+    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
+    assert (code, "Background Task Started" in said) == (0, True)
+    assert found is not None
+    assert nacre("kill", found[1]).code == 0
+
+
 @pytest.mark.req("T-11")
 def test_much_output_does_not_hide_how_it_ended(nacre: Nacre) -> None:
     code, said = looked(nacre, "run", "seq 1 99; exit 1")

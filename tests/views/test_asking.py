@@ -28,7 +28,7 @@ def test_the_reason_stands_just_above_the_question_with_the_line_it_is_about() -
     assert lines[:3] == ["nacre: this would run in /w:", "  │ rm x", "  │ true"]
     assert lines[62:64] == ["nacre: with stdin:", "  │ a"]
     assert lines[-4:] == [
-        "nacre: … and 10 more lines, which nothing would run",
+        "nacre: … and 20 more characters, which nothing is known to run",
         "nacre: with $X, which it would run:",
         "  │ rm y",
         "nacre: some-rule, line 1: `rm x` is odd. Instead: do not",

@@ -39,6 +39,8 @@ def drive(options: Options) -> int:
     cancel = Cancel()
     profile = named(options.profile)
     view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
+    if view == "stream" and options.background:  # nothing comes
+        view = "panel"
     keeps = view in ("panel", "model")
     """What such a view does not show is kept; a file of the private directory would go when we do."""
     request = Request(

@@ -14,8 +14,8 @@ from nacre.views.escape import escaped, in_ascii, plainly
 QUESTION = "Run it? [y/N] "
 _MOST = 10
 """Findings that a question lists."""
-_INPUT = 20
-"""Lines of input that nothing runs."""
+_INPUT, _LENGTH = 20, 2000
+"""Lines and characters of input that nothing runs."""
 _OURS = "nacre: "
 _NARROWEST = 20
 
@@ -28,7 +28,9 @@ def question(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str]:
         page.show(matter.command)
         for each in matter.given:
             page.say(f"with {each.label}{', which it would run' if each.runs else ''}:")
-            page.show(*_excerpt(each))
+            page.show(text := _excerpt(each))
+            if more := len(each.text.strip("\n")) - len(text):
+                page.say(f"… and {more:,} more characters, which nothing is known to run")
     for finding in verdict.findings[:_MOST]:
         many = matter is not None and "\n" in matter.command.strip("\n")
         line = f", line {matter.command.count(chr(10), 0, finding.start) + 1}" if many and matter else ""
@@ -40,12 +42,10 @@ def question(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str]:
     return page.lines
 
 
-def _excerpt(given: Given) -> tuple[str, int]:
+def _excerpt(given: Given) -> str:
     """All of what would run; of other input, so much that one sees what it is."""
-    lines = given.text.strip("\n").split("\n")
-    if given.runs or len(lines) <= _INPUT:
-        return given.text, 0
-    return "\n".join(lines[:_INPUT]), len(lines) - _INPUT
+    text = given.text.strip("\n")
+    return text if given.runs else "\n".join(text.split("\n")[:_INPUT])[:_LENGTH]
 
 
 class _Page:
@@ -58,11 +58,9 @@ class _Page:
     def say(self, text: str) -> None:
         self._add(escaped(text), _OURS, " " * len(_OURS), between_words=True)
 
-    def show(self, text: str, more: int = 0) -> None:
+    def show(self, text: str) -> None:
         for line in text.strip("\n").split("\n"):
             self._add(plainly(line), *self._bars)
-        if more:
-            self.say(f"… and {more:,} more lines, which nothing would run")
 
     def _add(self, text: str, first: str, others: str, *, between_words: bool = False) -> None:
         text = text if self._utf8 else in_ascii(text)
