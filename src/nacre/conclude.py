@@ -61,6 +61,10 @@ def _number(text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
+def _seconds(count: float) -> str:
+    return f"{count:.0f}" if count >= 1 else f"{count:.1f}".removesuffix(".0")
+
+
 _HINTS = {
     7: "The environment or the command is too large for this system; pass less in `env`.",
     11: "The limit on processes is reached; end some, or run fewer at once.",
@@ -76,7 +80,7 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
     quiet = isinstance(outcome, TimedOut) and silence >= min(_QUIET, outcome.after / 2)
     if quiet and isinstance(last, Stopped) and last.asleep:
         remarks.append(
-            f"No output for {silence:.0f} s and nothing was computing; it may have been waiting for input "
+            f"No output for {_seconds(silence)} s and nothing was computing; it may have been waiting for input "
             + (
                 "(stdin is empty: pass answers by flags or `stdin`)."
                 if plan.stdin is None

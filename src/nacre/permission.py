@@ -25,7 +25,7 @@ async def permission(
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.otherwise is not Decision.ALLOW
     try:
-        _, verdict = examine(
+        script, verdict = examine(
             request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, ask_plain=strict, inherited=plan.env
         )
     except CheckUnavailable as error:
@@ -40,7 +40,9 @@ async def permission(
         return Refused(verdict.rule, verdict.what, verdict.instead)
     if ctx.approve is None:
         return Refused(verdict.rule, f"{verdict.what}. {_NOBODY}", verdict.instead)
-    answer = await _asked(verdict, ctx)
+    from nacre.matter import matter_of  # not loaded for those who are never asked
+
+    answer = await _asked(replace(verdict, matter=matter_of(request, plan, script, stdin)), ctx)
     if answer is None:
         return Cancelled()
     return plan if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)

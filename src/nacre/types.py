@@ -123,7 +123,7 @@ class ToolContext:
     allowed_paths: tuple[StrPath, ...] = ()
     """When given, a command may only start in one of these directories or below."""
     approve: Callable[[Verdict], Awaitable[bool] | bool] | None = None
-    """Asked when the checker wants a person's word; True lets the command run."""
+    """Asked when the checker wants a person's word; True lets the command run. `Verdict.matter` is what to show."""
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
     """Values that no command may inherit, under whatever name, and that no rendering of a result shows."""

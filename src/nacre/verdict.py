@@ -54,6 +54,26 @@ class Finding:
 
 
 @frozen
+class Given:
+    """A text that comes with a command, and does not stand in it."""
+
+    label: str
+    """`stdin`, `$NAME`."""
+    text: str
+    runs: bool = False
+    """The checker has read it as a script."""
+
+
+@frozen
+class Matter:
+    """What a person is asked about: all of what would run, and where."""
+
+    command: str
+    cwd: str
+    given: tuple[Given, ...] = ()
+
+
+@frozen
 class Verdict:
     """Allow, ask or refuse; and why."""
 
@@ -65,6 +85,8 @@ class Verdict:
     plain: bool = False
     """Provably harmless: every word known, only commands of the policy's list in harmless uses; git with
     `nacre.policy.plain.GIT_ENVIRONMENT`."""
+    matter: Matter | None = None
+    """What it is about, where a person is asked (`ToolContext.approve`): to be shown in full."""
 
     @property
     def allowed(self) -> bool:

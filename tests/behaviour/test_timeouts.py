@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Profile, Request, Result
+from nacre.conclude import _seconds
 from nacre.result import Exited, TimedOut
 from tests.support.commands import STUBBORN
 from tests.support.lifeline import Gate, Lifeline
@@ -103,6 +104,10 @@ async def test_silence_is_remarked_upon_when_nothing_was_computing(bash: Bash) -
         "No output for 1 s and nothing was computing; it may have been waiting for input "
         "(stdin is empty: pass answers by flags or `stdin`)."
     )
+
+
+def test_half_a_second_of_it_is_not_said_to_be_a_whole_one() -> None:
+    assert [_seconds(silence) for silence in (0.51, 0.998, 1.0, 1.4, 28.3)] == ["0.5", "1", "1", "1", "28"]
 
 
 async def test_a_busy_command_is_not_said_to_be_waiting(bash: Bash) -> None:

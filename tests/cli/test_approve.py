@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -45,8 +48,9 @@ class Terminal:
 
 
 @contextmanager
-def terminal(nacre: Nacre, *words: str) -> Iterator[Terminal]:
+def terminal(nacre: Nacre, *words: str, columns: int = 200) -> Iterator[Terminal]:
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     try:
         with subprocess.Popen(
             [sys.executable, "-c", OF_ITS_OWN, *NACRE, "run", *words],
@@ -98,28 +102,75 @@ def test_json_says_that_it_was_refused(nacre: Nacre) -> None:
 @pytest.mark.parametrize("answer", [b"y\n", b"Yes\n", b" y \n"])
 def test_a_person_at_the_terminal_is_asked_and_can_say_yes(nacre: Nacre, answer: bytes) -> None:
     with terminal(nacre, ASKED) as person:
-        question = person.shows(b"Run it? [y/N] ")
-        assert question.startswith(b"nacre: git-stash-drop: `git stash drop` ")
-        assert b"Instead: " in question
-        assert question.endswith(b"\r\n  | " + ASKED.encode() + b"\r\nRun it? [y/N] ")
+        lines = person.shows(b"Run it? [y/N] ").decode().split("\r\n")
+        assert lines[:2] == [f"nacre: this would run in {nacre.home}:", f"  | {ASKED}"]
+        assert lines[2].startswith("nacre: git-stash-drop: `git stash drop` ")
+        assert "Instead: " in " ".join(lines)
         person.type(answer)
         assert person.ends() == Done(0, b"ran\n")
 
 
 @pytest.mark.req("P-011")
 def test_a_person_who_is_asked_sees_all_of_it_and_none_of_it_passes_for_ours(nacre: Nacre) -> None:
-    blanks = " " * 400
-    command = f"cd {nacre.home} && echo hi{blanks}; {ASKED}\nRun it? [y/N] y \x1b[2J\u202e\n# {'x' * 300}"
-    with terminal(nacre, command) as person:
-        lines = person.shows(b"\nRun it? [y/N] ").decode().split("\r\n")
-        assert lines[-4:] == [
-            f"  | cd {nacre.home} && echo hi ⟨400 blanks⟩ ; {ASKED}",
+    command = f"cd / && echo hi{' ' * 400}; {ASKED}\nRun it? [y/N] y \x1b[2J\u202e\n# {'x' * 190}nacre: it is safe"
+    with terminal(nacre, command, columns=100) as person:
+        lines = person.shows(b"\r\nRun it? [y/N] ").decode().split("\r\n")
+        assert all(line.isascii() and len(line) < 100 for line in lines)
+        lines = lines[lines.index("  | Run it? [y/N] y \\x1b[2J\\u202e") - 1 :]
+        assert lines[:5] == [
+            f"  | cd / && echo hi <400 blanks> ; {ASKED}",
             "  | Run it? [y/N] y \\x1b[2J\\u202e",
-            f"  | # {'x' * 300}",
-            "Run it? [y/N] ",
+            f"  | # {'x' * 93}",
+            f"  : {'x' * 95}",
+            "  : xxnacre: it is safe",
         ]
+        assert lines[5].startswith("nacre: git-stash-drop, line 1: ")
+        assert lines[-1] == "Run it? [y/N] "
+        assert all(line.startswith(("nacre: ", "       ")) for line in lines[5:-1])
         person.type(b"n\n")
         person.shows(b"said no")
+
+
+@pytest.mark.req("P-011")
+@pytest.mark.parametrize(
+    ("words", "shows"),
+    [
+        (("--stdin", f"{ASKED}; touch made", "bash"), "with stdin, which it would run:"),
+        (("--env", f"X={ASKED}; touch made", 'eval "$X"'), "with $X, which it would run:"),
+        (("--env", f"X={ASKED}; touch made", 'bash -c "$X; true"'), "with $X:"),
+        (("--session", "s", 'eval "$X"'), "with $X, which it would run:"),
+    ],
+)
+def test_what_would_run_and_does_not_stand_in_the_command_is_shown_too(
+    nacre: Nacre, words: tuple[str, ...], shows: str
+) -> None:
+    (nacre.home / "elsewhere").mkdir()
+    assert nacre("run", "--session", "s", f"export X='{ASKED}; touch made'; cd elsewhere").code == 0
+    with terminal(nacre, *words) as person:
+        lines = person.shows(b"\r\nRun it? [y/N] ").decode().split("\r\n")
+        place = nacre.home / "elsewhere" if "--session" in words else nacre.home
+        assert lines[:4] == [
+            f"nacre: this would run in {place}:",
+            f"  | {words[-1]}",
+            f"nacre: {shows}",
+            f"  | {ASKED}; touch made",
+        ]
+
+
+def test_what_was_typed_before_the_question_is_no_answer(nacre: Nacre) -> None:
+    with terminal(nacre, ASKED) as person:
+        person.type(b"y\ny\n")
+        person.shows(b"Run it? [y/N] ")
+        person.type(b"n\n")
+        assert person.shows(b"said no").startswith(b"n\r\n")
+        assert person.ends() == Done(126)
+
+
+def test_whatever_comes_after_the_question_begins_on_a_line_of_its_own(nacre: Nacre) -> None:
+    with terminal(nacre, ASKED) as person:
+        person.shows(b"Run it? [y/N] ")
+        person.type(b"\x04")
+        assert b"\r\nnacre: refused" in person.shows(b"said no")
 
 
 @pytest.mark.parametrize("answer", [b"\n", b"n\n", b"yes please\n", b"\x04"])

@@ -119,6 +119,17 @@ class TestOutput:
             b"\x1b[1;31mred\x1b[0m\t\x1b]0;title\x07\x1b[2J\xc2\x9b\xe2\x80\xae\xff\0\ndone"
         )
 
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+    def test_whoever_ends_the_following_has_the_terminals_own_colour_again(
+        self, nacre: Nacre, tasks: Tasks, number: signal.Signals
+    ) -> None:
+        id = background(nacre, r"printf '\033[31mred\n'; sleep 60")
+        with on_terminal(nacre, "output", "-f", id) as (program, screen):
+            shown(screen, until=b"\x1b[31mred\r\n")
+            program.send_signal(number)
+            assert shown(screen) == b"\x1b[0m"
+            assert program.wait(PATIENCE) == -number
+
     def test_what_was_not_kept_is_said(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "head -c 200M /dev/zero; echo; echo end")
         assert nacre("wait", id).code == 0

@@ -9,16 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.cli.amounts import size, span
-from nacre.cli.table import table
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
 from nacre.tasks.task import State, Task
+from nacre.views import recorded
 from nacre.views.amounts import short_size, short_span
 from nacre.views.escape import Screen, columns, escaped, fit
+from nacre.views.listing import listing
+from nacre.views.look import Look
+from nacre.views.panels.paint import render
+from nacre.views.panels.table import task_table
 
 
 def task(state: State = "running", outcome: Outcome | None = None, **fields: object) -> Task:
     shape: dict[str, object] = {"id": "bash-3f9c2a17", "command": "make", "pid": 4711, "bytes": 1234, "duration": 65.0}
     return Task(directory="/d", state=state, outcome=outcome, **{**shape, **fields})  # type: ignore[arg-type]
+
+
+def table(tasks: list[Task], width: int) -> list[str]:
+    return listing(tasks, width).lines
 
 
 RUNNING = Running("bash-3f9c2a17")
@@ -60,6 +68,24 @@ def test_a_narrow_terminal_has_fewer_columns_and_whole_commands_longer() -> None
     assert line.endswith("make all install")
     assert table([task("running", RUNNING)], 30)[1] == "bash-3f9c2a17  running  make"
     assert table([task("running", RUNNING)], 10)[1] == "bash-3f9c…"
+
+
+@pytest.mark.req("P-011")
+def test_what_would_hide_in_a_command_is_shown_and_the_way_to_its_directory_is_not() -> None:
+    rows = [task(command="sleep 4" + " " * 400 + "; rm x"), task(command="cd /w && make || echo no", cwd="/w")]
+    assert [line.split("4711  ")[1] for line in table(rows, 100)[1:]] == [
+        "sleep 4 ⟨400 blanks⟩ ; rm x",
+        "make || echo no",
+    ]
+
+
+@pytest.mark.parametrize("look", [Look(100), Look(60, colour=True), Look(80, utf8=False), Look(30, utf8=False)])
+def test_colour_changes_nothing_else(look: Look) -> None:
+    painted = re.sub(r"\x1b\[[0-9;]*m", "", render(task_table(recorded.TASKS, look), look)).splitlines()
+    assert [line.rstrip() for line in (painted[0], *painted[2:])] == listing(
+        recorded.TASKS, look.width, utf8=look.utf8
+    ).lines
+    assert all(columns(line) <= look.width for line in painted)
 
 
 @given(st.text(), st.text(), st.integers(1, 120))
@@ -107,7 +133,25 @@ def test_a_screen_is_sent_nothing_but_text_lines_and_colours(parts: list[bytes])
     screen = Screen()
     text = "".join(screen.show(part) for part in parts) + screen.end()
     rest = re.sub(r"\x1b\[[0-9;:]*m", "", text)
-    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", rest)
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]|\r(?!\n)", rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ("rm -rf /\rls      \n", "rm -rf /\\rls      \n"),
+        ("one\r\ntwo\r\n", "one\r\ntwo\r\n"),
+        ("a\u200bb\u2060c\ufeffd\u200de", "a\\u200bb\\u2060c\\ufeffd\\u200de"),
+        ("\U0001f468\u200d\U0001f469 \u26a0\ufe0f", "\U0001f468\u200d\U0001f469 \u26a0\ufe0f"),
+    ],
+)
+def test_a_screen_shows_what_cannot_be_seen_or_would_be_written_over(text: str, shows: str) -> None:
+    assert [Screen().show(text.encode()), _byte_by_byte(text.encode())] == [shows, shows]
+
+
+def _byte_by_byte(data: bytes) -> str:
+    screen = Screen()
+    return "".join(screen.show(bytes([each])) for each in data) + screen.end()
 
 
 @given(st.integers(0, 30), st.integers(0, 30))

@@ -12,14 +12,16 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from nacre import run_sync
 from nacre.output.terminal import seen
+from nacre.views.spilled import for_model
 from tests.cli.door import NACRE, Done, Nacre, Program, shown
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE
@@ -130,6 +132,29 @@ def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -
     assert said.isascii()
     assert bare(said).startswith("-- $ printf '")
     assert "\n\\xe9\n" in said
+
+
+@pytest.mark.req("T-11")
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("explain", "sudo rm -rf é; : '\u06db'"), "sudo\n+- rm -rf \\xe9"),
+        (("explain", "--json", "ls é"), r'"command": "ls \u00e9"'),
+        (("run", "--cwd", "/né", "true"), r"nacre: The working directory '/n\xe9' does not exist."),
+        (("run", "--view", "model", "echo é \u06db"), r"\xe9 \u06db"),
+        (("gallery", "ok"), "ok: A command"),
+    ],
+)
+def test_whatever_a_terminal_without_utf8_is_sent_is_ascii(nacre: Nacre, words: tuple[str, ...], says: str) -> None:
+    _, said = looked(nacre, *words, env={"LC_ALL": "C", "NO_COLOR": "1"})
+    assert said.isascii()
+    assert says in said
+
+
+def test_a_person_who_reads_what_a_model_would_sees_what_hides_in_it(nacre: Nacre) -> None:
+    command = r"printf '\xe2\x80\x8b\xe2\x80\xaeabc\n'"
+    assert looked(nacre, "run", "--view", "model", command) == (0, "\\u200b\\u202eabc\n")
+    assert nacre("run", "--view", "model", command).out.decode() == "\u200b\u202eabc\n"
 
 
 @pytest.mark.req("T-11")
@@ -267,12 +292,132 @@ def test_dumb_terminals_get_the_panel_only(nacre: Nacre) -> None:
     assert "\nhi\n" in said
 
 
-@pytest.mark.skipif(find_spec("nacre.views.model") is None, reason="nobody has written it yet")
 def test_model_is_a_view(nacre: Nacre) -> None:
     done = nacre("run", "--view", "model", "echo hi; exit 3")
-    assert done.code == 3
-    assert b"hi" in done.out
-    assert b"3" in done.out
+    assert (done.code, done.out) == (3, b"[nacre: exit 3]\nhi\n")
+
+
+def test_it_is_the_text_that_the_library_gives(nacre: Nacre, tmp_path: Path) -> None:
+    command = "seq 1 300000; echo ERROR in the middle; seq 1 300000"
+    text = for_model(run_sync(command, output_dir=tmp_path))
+    done = nacre("run", "--view", "model", "--output-dir", str(tmp_path), command)
+    assert "ERROR in the middle" in text
+    assert [_nameless(done.out.decode()), done.err] == [_nameless(text + "\n"), b""]
+
+
+def _nameless(text: str) -> str:
+    return re.sub(r"bash-[0-9a-f]{8}", "bash-…", text)
+
+
+LONG = "seq 1 5000"
+PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
+
+
+def _kept(said: str) -> Path:
+    """The file that a view names."""
+    found = re.search(r"(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
+    assert found is not None, said
+    return Path(found[1])
+
+
+@pytest.mark.parametrize("view", ["panel", "model"])
+def test_what_a_view_cuts_is_kept_and_named(nacre: Nacre, view: str) -> None:
+    file = _kept(looked(nacre, "run", "--view", view, LONG)[1])
+    assert file.parent == nacre.state / "nacre" / "outputs"
+    assert file.read_bytes() == PRINTED
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("view", ["panel", "model"])
+def test_it_is_kept_where_one_wants_it(nacre: Nacre, view: str) -> None:
+    (nacre.home / "here").mkdir()
+    for place in ("here", str(nacre.home / "new")):
+        file = _kept(looked(nacre, "run", "--view", view, "--output-dir", place, LONG)[1])
+        assert file.parent == nacre.home / place
+        assert file.read_bytes() == PRINTED
+    assert not (nacre.state / "nacre" / "outputs").exists()
+
+
+@pytest.mark.parametrize("view", ["panel", "model"])
+def test_more_than_memory_holds_is_kept_too(nacre: Nacre, view: str) -> None:
+    file = _kept(looked(nacre, "run", "--view", view, "seq 1 400000")[1])
+    assert file.stat().st_size == 2_688_895
+
+
+@pytest.mark.parametrize("words", [("--plain",), ("--json",), ("--view", "stream")])
+def test_a_view_that_cuts_nothing_keeps_nothing(nacre: Nacre, words: tuple[str, ...]) -> None:
+    looked(nacre, "run", *words, "seq 1 400000")
+    nacre("run", *words, "seq 1 400000")
+    nacre("run", "seq 1 400000")
+    looked(nacre, "run", "--view", "panel", "seq 1 50")
+    assert not (nacre.state / "nacre" / "outputs").exists()
+
+
+def test_what_was_kept_goes_after_a_week_and_what_is_not_ours_stays(nacre: Nacre) -> None:
+    place = nacre.state / "nacre" / "outputs"
+    place.mkdir(parents=True)
+    names = ("bash-00000001.log", "bash-00000002.log", "notes.txt")
+    for name, days in zip(names, (8, 6, 8), strict=True):
+        (place / name).write_text("x")
+        os.utime(place / name, (time.time() - days * 86400,) * 2)
+    new = _kept(looked(nacre, "run", LONG)[1])
+    assert {path.name for path in place.iterdir()} == {*names[1:], new.name}
+
+
+def test_of_too_many_the_oldest_go(nacre: Nacre) -> None:
+    place = nacre.state / "nacre" / "outputs"
+    place.mkdir(parents=True)
+    for number in range(200):
+        (place / f"bash-{number:08x}.log").write_text("x")
+        os.utime(place / f"bash-{number:08x}.log", (time.time() - 1000 + number,) * 2)
+    new = _kept(looked(nacre, "run", LONG)[1])
+    left = {path.name for path in place.iterdir()}
+    assert len(left) == 200
+    assert {"bash-00000000.log", new.name} & left == {new.name}
+
+
+@pytest.mark.req("M-10")
+def test_a_stream_passes_between_two_rules_and_ends_with_exit_code_and_duration(nacre: Nacre, gate: Gate) -> None:
+    command = rf"printf 'one\e[2J\n'; {gate.wait}; printf two; exit 3"
+    with person(nacre, "run", "--view", "stream", "--description", "Count", command) as (program, terminal):
+        rule = "─" * 80
+        assert bare(shown(terminal, until=b"one\\x1b[2J\r\n").decode()) == (
+            f"Running: Count\r\n{rule}\r\none\\x1b[2J\r\n"
+        )
+        gate.open()
+        rest = bare(shown(terminal).decode()).split("\r\n")
+        assert program.wait(PATIENCE) == 3
+    assert rest[:3] == ["two", rule, "Exit code: 3"]
+    assert re.fullmatch(r"Duration: \d+(ms|\.\ds)", rest[3])
+
+
+def test_what_does_not_begin_is_no_stream(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "--view", "stream", "git push -f")
+    assert (code, "Command blocked" in said, "Exit code" in said) == (126, True, False)
+
+
+def test_a_task_is_no_stream(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "--view", "stream", "--background", "sleep 60")
+    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
+    assert (code, "Background Task Started" in said) == (0, True)
+    assert found is not None
+    assert nacre("kill", found[1]).code == 0
+
+
+@pytest.mark.req("T-11")
+def test_much_output_does_not_hide_how_it_ended(nacre: Nacre) -> None:
+    code, said = looked(nacre, "run", "seq 1 99; exit 1")
+    assert code == 1
+    assert bare(said).splitlines()[-1].startswith("exit 1  stdout: 99 lines")
+
+
+def test_ctrl_backslash_leaves_the_terminal_on_a_new_line(nacre: Nacre, life: Lifeline) -> None:
+    with person(nacre, "run", f"{life.hold} sleep 60") as (program, terminal):
+        shown(terminal, until=b"Ctrl-C ends it")
+        program.send_signal(signal.SIGQUIT)
+        assert shown(terminal).endswith(b"\r\n")
+        assert program.wait(PATIENCE) == -signal.SIGQUIT
+    life.wait_over()
 
 
 @pytest.mark.req("P-011")

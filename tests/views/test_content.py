@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.views import recorded
+from nacre.views import content, recorded
 from nacre.views.content import Kind, kind_of, marks
 from nacre.views.viewport import viewport
 
@@ -22,6 +22,14 @@ KINDS: dict[str, tuple[str, Kind]] = {
     "xml": ("<a>\n<b/>\n</a>", "xml"),
     "html": ("<!DOCTYPE html>\n<html></html>", "xml"),
     "yaml": ("a: 1\nb:\n  - c\n  - d: 2", "yaml"),
+    "yaml-list": ("- a: 1\n- b: 2\n- c: 3", "yaml"),
+    "svn-diff": ("Index: a.c\n======\n-x\n+y", "diff"),
+    "pytest": ("==== FAILURES ====\n>  assert a\nE   assert 1 == 2", "traceback"),
+    "an-index": ("Index: 5\n- item\n- other", "plain"),
+    "physics": ("E   is the energy\nm   is the mass", "plain"),
+    "notes": ("Note: all is well\nWarning: not quite\nHint: look again", "plain"),
+    "times": ("real: 0.1\nuser: 0.2\nsys: 0.3", "plain"),
+    "types": ("<int> foo\n<str> bar>", "plain"),
     "prose": ("All is well.\nIt took a while: yes.", "plain"),
     "files": ("total 8\n-rw-r--r-- 1 ada ada 12 Mar  1 10:00 a\ndrwxr-xr-x 2 ada ada 40 Mar  1 10:00 b", "plain"),
     "nothing": ("", "plain"),
@@ -50,6 +58,25 @@ def test_recorded_results_are_recognised() -> None:
         "YAML": "yaml",
         "BUILD": "plain",
     }
+
+
+@pytest.mark.req("T-11")
+def test_keys_and_texts_of_json_are_told_apart_and_one_without_an_end_is_neither() -> None:
+    line = r'  "a\"b" : "c", -1.5, true, "d": "no end \"'
+    assert [(line[start:end], style) for start, end, style in marks("json", line)] == [
+        (r'"a\"b"', "key"),
+        ('"c"', "text"),
+        ("-1.5", "value"),
+        ("true", "value"),
+        ('"d"', "key"),
+    ]
+
+
+def test_each_character_of_json_is_looked_at_once() -> None:
+    """A quote without an end was looked for again from every other quote: seconds for a hundred lines."""
+    line = '"' + '\\"' * 990
+    assert [found.span() for found in content._JSON.finditer(line)] == [(0, len(line))]
+    assert list(marks("json", line)) == []
 
 
 @given(st.text(), st.sampled_from(["json", "diff", "traceback", "log", "xml", "yaml", "plain"]))

@@ -39,6 +39,24 @@ def test_a_description_stands_for_the_command() -> None:
     assert Live("npm install", "/w", description="Install").lines(1.0, 60, 24)[0] == "Running: Install"
 
 
+@pytest.mark.req("M-10")
+@pytest.mark.parametrize("width", [30, 60])
+def test_without_utf8_its_own_dots_are_dots_and_nothing_is_cut_without_them(width: int) -> None:
+    live = Live("printf '%s' {1..9}\necho x; ls", "/w")
+    live.feed("stdout", b"a" * 200 + b"\n\xc3\xa9\n")
+    lines = live.lines(1.0, width, 24, utf8=False)
+    assert all(line.isascii() and len(line) < width and "\\u2026" not in line for line in lines)
+    assert lines[2] == "a" * (width - 4) + "..."
+    assert lines[3] == "\\xe9"
+    assert " ... +" in lines[0]
+
+
+def test_who_has_told_it_to_end_is_not_told_how_to() -> None:
+    live = Live("x", "/w")
+    live.ending = True
+    assert live.lines(1.0, 80, 24)[-1].endswith("  ending; Ctrl-C again leaves at once")
+
+
 def test_a_frame_replaces_the_one_before() -> None:
     live = Live("x", "/w")
     live.feed("stdout", b"one\ntwo\n")

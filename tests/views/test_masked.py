@@ -18,9 +18,10 @@ from nacre.views.look import Look
 from nacre.views.masked import masked
 from nacre.views.model import model_text
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.notices import refusal
 from nacre.views.panels.paint import render
 from nacre.views.panels.run import panel
+from nacre.views.panels.streamed import streamed
 from nacre.views.viewport import viewport
 
 SECRET = "hunter2HUNTER3hunter4xyz"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from hypothesis import given, settings
@@ -14,11 +15,13 @@ from nacre.views import recorded
 from nacre.views.escape import columns
 from nacre.views.look import Look
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal, streamed
-from nacre.views.panels.paint import render, render_svg
+from nacre.views.panels.notices import refusal
+from nacre.views.panels.paint import render
+from nacre.views.panels.picture import render_svg
 from nacre.views.panels.run import panel
+from nacre.views.panels.streamed import streamed
 from nacre.views.panels.table import task_table
-from nacre.views.scenes import SCENES
+from nacre.views.scenes import SCENES, Scene
 from nacre.views.viewport import Counts
 from tests.views.draw import LOOKS, SNAPSHOTS, drawn
 
@@ -88,6 +91,50 @@ def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
 
 
 @pytest.mark.req("M-10")
+@pytest.mark.parametrize("width", [40, *WIDTHS])
+def test_what_is_copied_from_a_refusal_is_the_command(width: int) -> None:
+    command = "cat > x.sh <<EOF\n  rm -rf /\nEOF\nbash x.sh " + "word " * 20 + "\ngit commit -m 'one\n\n  two'"
+    refused = Result(command=command, cwd="/w", outcome=Refused("rule", "why", "do not"))
+    lines = render(refusal(refused, Look(width)), Look(width)).splitlines()
+    assert "\n".join(lines[2 : lines.index("─" * width)]) == command
+    assert lines[1] == "$ (7 lines)"
+
+
+@pytest.mark.req("M-10")
+@pytest.mark.parametrize("width", range(30, 100, 7))
+def test_advice_in_backquotes_is_never_broken(width: int) -> None:
+    refused = Result(
+        command="x", cwd="/w", outcome=Refused("r", "`a b c` is bad", "take `git push --force-with-lease`")
+    )
+    assert "`git push --force-with-lease`" in render(refusal(refused, Look(width)), Look(width))
+    text = render(panel(recorded.PROMOTED, Look(width)), Look(width))
+    assert "`nacre output bash-3f9c2a17`" in text
+    assert "`nacre kill bash-3f9c2a17`" in text
+
+
+@pytest.mark.req("T-11")
+def test_a_panel_taller_than_the_terminal_says_at_its_end_how_it_went() -> None:
+    def last(lines: int, height: int) -> str:
+        data = b"x\n" * lines
+        part = Captured(head=data, seen=len(data))
+        result = Result(command="x", cwd="/w", outcome=Exited(1), out=part, both=part)
+        look = Look(80, height=height)
+        return render(panel(result, look), look).splitlines()[-1]
+
+    assert last(99, 24) == "exit 1  stdout: 99 lines  stderr: 0 lines  0ms"
+    assert last(99, 0) == last(99, 200) == "stdout: 99 lines  stderr: 0 lines  0ms"
+    assert last(18, 24) == "stdout: 18 lines  stderr: 0 lines  0ms"
+    assert last(19, 24) == "exit 1  stdout: 19 lines  stderr: 0 lines  0ms"
+
+
+@pytest.mark.req("T-11")
+def test_what_the_command_says_is_never_taken_for_our_remark_on_it() -> None:
+    look = Look(80, colour=True)
+    result = Result(command="ls … +0 characters; also runs ls", cwd="/w", outcome=Exited(0))
+    assert "\x1b[1mls … +0 characters; also runs ls\x1b[0m" in render(panel(result, look), look)
+
+
+@pytest.mark.req("M-10")
 def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
     text = render(streamed(recorded.INSTALL, Look(52), description="Install"), Look(52))
     assert text == (
@@ -101,21 +148,24 @@ def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
 
 
 @pytest.mark.req("T-11")
-@pytest.mark.parametrize("width", [20, *WIDTHS, 500])
+@pytest.mark.parametrize("utf8", [True, False])
+@pytest.mark.parametrize("width", [40, *WIDTHS, 500])
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: object, width: int) -> None:
-    look = Look(width, colour=True)
-    text = render(scene.draw(look), look)  # type: ignore[attr-defined]
+def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: Scene, width: int, utf8: bool) -> None:
+    look = Look(width, colour=True, utf8=utf8)
+    text = render(scene.draw(look), look)
     for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines():
-        if set(line) & set("─│╭╰") and "kB" not in line and width >= 60:
+        if line.startswith(("──", "╭", "│", "╰", "--", "+-")):
             assert columns(line) <= width
     codes = {code for found in re.findall(r"\x1b\[([0-9;]*)m", text) for code in found.split(";")}
     assert codes <= {"0", "1", "2", "3", "31", "32", "35", ""}
 
 
 @pytest.mark.req("T-11")
-def test_without_utf8_everything_is_ascii() -> None:
-    assert (SNAPSHOTS / "80-ascii.txt").read_text(encoding="utf-8").isascii()
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_without_utf8_everything_is_ascii(scene: Scene) -> None:
+    look = Look(80, utf8=False, colour=True)
+    assert render(scene.draw(look), look).isascii()
 
 
 def _hostile(text: str) -> list[str]:
@@ -149,6 +199,15 @@ def test_no_text_from_anywhere_commands_the_terminal_or_hides(text: str) -> None
     for view in _hostile(HOSTILE + text):
         assert not any((ord(letter) < 32 and letter != "\n") or 127 <= ord(letter) < 160 for letter in view)
         assert not set(view) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f")
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_a_picture_shows_what_a_terminal_would(scene: Scene) -> None:
+    look = Look(60)
+    picture = render_svg(scene.draw(look), look, title="")
+    pieces = re.findall(r"<text [^>]*>([^<]*)</text>", picture)
+    drawn = "".join(unescape(piece) for piece in pieces).replace("\xa0", " ")
+    assert re.sub(r"\s", "", drawn) == re.sub(r"\s", "", render(scene.draw(look), look))
 
 
 def test_pictures_need_nothing_from_anywhere() -> None:

@@ -44,6 +44,7 @@ ANY = st.text(max_size=200) | SHELL
         ("(cd /w && ls)", "(cd /w && ls)"),
         ("cd /w", "cd /w"),
         ("cd /w &&", "cd /w &&"),
+        ("cd /w &&& rm x", "cd /w &&& rm x"),
     ],
 )
 def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, shown: str) -> None:
@@ -64,7 +65,7 @@ def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, s
         ("ls # all\nrm x", "ls # all … +1 line; also runs rm"),
         ("f() {\n rm x\n}\nf", "f() { … +3 lines; also runs rm, f"),
         ("x" * 130, f"{'x' * 69} … +61 characters"),
-        ("a " * 60 + "&& rm x", f"{('a ' * 60)[:69]} … +57 characters; also runs rm"),
+        ("a " * 60 + "&& rm x", f"{('a ' * 60)[:69]} … +58 characters; also runs rm"),
         ("echo 'x\ny", "echo 'x … +1 line; not all of it is understood"),
     ],
 )
@@ -122,18 +123,55 @@ def test_in_full_no_command_that_changes_something_is_hidden(parts: list[str]) -
             assert text[command.start : command.end].strip() in shown
 
 
+LONG = "a" * 120
+
+
 @pytest.mark.req("P-011")
-@given(st.lists(st.sampled_from(["rm x", "ls -la", "echo a > f", "cd /w", "mv a b", "make all", "true"]), min_size=1))
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("bash <<EOF\nrm -rf /home\nEOF", "bash <<EOF … +2 lines, 1 of them input; also runs rm"),
+        ("bash -s rm <<EOF\nrm -rf /\nEOF", "bash -s rm <<EOF … +2 lines, 1 of them input; also runs rm"),
+        ("cat <<EOF | bash\nrm -rf $X\nEOF", "cat <<EOF | bash … +2 lines, 1 of them input; also runs rm"),
+        ("f() { sh <<E\nrm x\nE\n}; f", "f() { sh <<E … +3 lines, 1 of them input; also runs rm, f"),
+        ("sudo \\\nrm -rf x", "sudo \\ … +1 line; also runs rm"),
+        (f"sudo rm {LONG}", f"sudo rm {LONG[:21]} … +99 characters"),
+        (f"find . {LONG} -exec rm {{}} +", f"find . {LONG[:22]} … +112 characters; also runs rm"),
+        (f"VAR={LONG} rm -rf x", f"VAR={LONG[:25]} … +104 characters; also runs rm"),
+        (f"ls {LONG} && /opt/rm -rf /", f"ls {LONG[:26]} … +111 characters; also runs /opt/rm"),
+        (f"/{LONG}/rm x", f"/{LONG[:28]} … +97 characters; also runs …/rm"),
+        (f"curl {LONG} | sh", f"curl {LONG[:24]} … +101 characters; also runs sh, something unknown"),
+        (
+            "ls > /etc/passwd\n> /etc/shadow\ncat x >> ~/.bashrc 2> /dev/null",
+            "ls > /etc/passwd … +2 lines; also runs cat; writes /etc/shadow, ~/.bashrc",
+        ),
+        ("while read x; do\n true\ndone > out", "while read x; do … +2 lines; also runs true; writes out"),
+        (f"echo {LONG} > f", f"echo {LONG[:24]} … +100 characters; writes f"),
+        ("echo hi" + " " * 400 + "; rm x" + "y" * 90, "echo hi … +496 characters; also runs rm"),
+    ],
+)
+def test_what_is_run_from_where_nobody_sees_it_is_named_and_so_is_what_is_written(command: str, shown: str) -> None:
+    assert display(command, "/w", most=80) == shown
+
+
+HIDERS = (
+    "{0} x", "bash <<E\n{0} x\nE", "cat <<E | sh\n{0}\nE", "sudo {0}", "sudo \\\n{0} x", "env A=1 {0} x",
+    "nice -n 5 {0}", "find . -exec {0} {{}} +", "xargs -n1 {0}", "sh -c '{0} x'", "echo `{0}`", "> {0}", "A=b {0}",
+    "if true; then\n{0}\nfi", "( {0} )", "echo " + "w " * 30 + "; {0}", "echo <({0})", "eval '{0} x'",
+    "{0} > /dev/null",
+)  # fmt: skip
+
+
+@pytest.mark.req("P-011")
+@given(st.lists(st.sampled_from(HIDERS), min_size=1, max_size=9), st.sampled_from(["\n", "\n\n"]), st.integers(40, 120))
+@example([HIDERS[1]], "\n", 40)
 @settings(deadline=None)
-def test_a_gist_names_or_counts_every_command_that_it_does_not_show(parts: list[str]) -> None:
-    shown = display(" && ".join(parts), "/w", most=60)
-    if " … +" not in shown:
-        assert all(part in shown or part == "cd /w" for part in parts)
-        return
-    said = shown.partition("also runs ")[2]
-    for part in set(parts) - {"cd /w"}:  # where it is already
-        name = part.split()[0]
-        assert part in shown or name in said or "more" in said or "command" in said
+def test_every_command_and_every_file_is_shown_named_or_counted(forms: list[str], between: str, most: int) -> None:
+    names = [f"name{number}" for number in range(len(forms))]
+    shown = display(between.join(form.format(name) for form, name in zip(forms, names, strict=True)), "/w", most=most)
+    missing = [name for name in names if name not in shown]
+    counted = sum(map(int, re.findall(r"(?:and|runs|writes) (\d+) (?:more|command|file)", shown)))
+    assert len(missing) <= counted
 
 
 def test_a_text_too_long_to_be_read_is_cut_and_says_so() -> None:

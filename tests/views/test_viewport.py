@@ -54,7 +54,7 @@ def test_bytes_that_were_not_kept_are_counted() -> None:
     data = b"".join(b"%06d\n" % n for n in range(10_000))
     view = viewport(result(data, limit=7000), most=10)
     note = next(line.text for line in view.lines if line.origin == "note")
-    assert note == "… 990 lines and 63,000 bytes not shown …"
+    assert note == "… 63,000 bytes and 990 lines around them not shown …"
     assert view.lines[-1] == Line("009999")
 
 

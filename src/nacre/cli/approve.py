@@ -1,7 +1,8 @@
 """A verdict that asks → a person's word: given ahead with `--yes`, or typed at the terminal.
 
-Reads the terminal itself, not standard input, which may be the command's. Anything but "y" or "yes" is a no; so is a
-terminal that ends. A cancelled question lets go of the terminal at once.
+Reads the terminal itself, not standard input, which may be the command's. What was typed before the question was there
+is no answer to it. Anything but "y" or "yes" is a no; so is a terminal that ends. A cancelled question lets go of the
+terminal at once.
 """
 
 from __future__ import annotations
@@ -9,76 +10,74 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import termios
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from nacre.cli.speak import put, say
+from nacre.cli.speak import put
 from nacre.verdict import Verdict
 
-_MOST = 10
-"""Findings that a question lists."""
 _YES = (b"y", b"yes")
+_LOCAL = 3
+"""Where `tcgetattr` has what the terminal does by itself."""
 
 
-def approver(command: str, *, yes: bool) -> Callable[[Verdict], Awaitable[bool] | bool] | None:
+def approver(*, yes: bool) -> Callable[[Verdict], Awaitable[bool] | bool] | None:
     """None: there is nobody to ask."""
     if yes:
         return lambda _: True
-    if not (os.isatty(0) and os.isatty(2)):
-        return None
-
-    async def ask(verdict: Verdict) -> bool:
-        return await _ask(command, verdict)
-
-    return ask
+    return _ask if os.isatty(0) and os.isatty(2) else None
 
 
-async def _ask(command: str, verdict: Verdict) -> bool:
+async def _ask(verdict: Verdict) -> bool:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError:
         return False  # the terminal is not ours: nobody can answer
-    for finding in verdict.findings[:_MOST]:
-        say(f"{finding.rule}: {finding.message}")
-    if (more := len(verdict.findings) - _MOST) > 0:
-        say(f"… and {more:,} more; `nacre explain` shows them")
-    if not verdict.findings:
-        say(verdict.reason)
-    put(_whole(command) + "Run it? [y/N] ", to=2)
+    _put_question(verdict, terminal)
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[bytes] = loop.create_future()
+    answer: asyncio.Future[tuple[bytes, bool]] = loop.create_future()
     stop, stopped = os.pipe()
 
-    def tell(line: bytes) -> None:
+    def tell(line: bytes, echoed: bool) -> None:
         if not answer.done():
-            answer.set_result(line)
+            answer.set_result((line, echoed))
 
     def hear() -> None:
         line = _line(terminal, until=stop)
+        echoed = line and _echoes(terminal)
         os.close(terminal)
         os.close(stop)
         with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
-            loop.call_soon_threadsafe(tell, line)
+            loop.call_soon_threadsafe(tell, line, bool(echoed))
 
     threading.Thread(target=hear, name="nacre-approve", daemon=True).start()
+    said, echoed = b"", False
     try:
-        said = await answer
-    except asyncio.CancelledError:
-        put("\n", to=2)
-        raise
+        said, echoed = await answer
     finally:
         os.close(stopped)
+        if not echoed:
+            put("\n", to=2)  # what comes next begins on a line of its own
     return said.strip().lower() in _YES
 
 
-def _whole(command: str) -> str:
-    """All of it, every line behind a bar: none can pass for one of ours."""
-    from nacre.cli.terminal import is_utf8  # where there is somebody to ask
-    from nacre.views.simplify import display
+def _put_question(verdict: Verdict, terminal: int) -> None:
+    from nacre.cli.terminal import is_utf8, size  # where there is somebody to ask
+    from nacre.views.asking import QUESTION, question
 
-    bar = "│" if is_utf8() else "|"
-    return "".join(f"  {bar} {line}\n" for line in display(command, "", full=True).split("\n"))
+    lines = question(verdict, size(2).columns, utf8=is_utf8())
+    put("".join(f"{line}\n" for line in lines), to=2)
+    with suppress(termios.error):
+        termios.tcflush(terminal, termios.TCIFLUSH)
+    put(QUESTION, to=2)
+
+
+def _echoes(terminal: int) -> bool:
+    with suppress(termios.error):
+        return bool(termios.tcgetattr(terminal)[_LOCAL] & termios.ECHO)
+    return False
 
 
 def _line(terminal: int, *, until: int) -> bytes:

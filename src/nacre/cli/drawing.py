@@ -122,11 +122,11 @@ def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
             return
         shown += 1
         margin = f"{number:>4} │ " if many else "  "
-        line, left, right = _window(line, left, right)
-        yield margin + safe(line.replace("\t", " "))
+        line, left, right = _window(line.replace("\t", " "), left, right)
+        before, found, after = (safe(part) for part in (line[:left], line[left:right], line[right:]))
+        yield margin + before + found + after
         blank = " " * len(margin) if not many else "     │ "
-        mark = _MARKS[finding.decision] * max(columns(line[left:right]), 1)
-        yield blank + " " * columns(line[:left]) + paint(finding.decision, mark)
+        yield blank + " " * columns(before) + paint(finding.decision, _MARKS[finding.decision] * max(columns(found), 1))
 
 
 def _window(line: str, left: int, right: int) -> tuple[str, int, int]:

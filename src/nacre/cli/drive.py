@@ -32,6 +32,7 @@ from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolC
 
 if TYPE_CHECKING:
     from nacre.cli.stage import Stage
+    from nacre.cli.streaming import Streaming
 
 logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
@@ -40,6 +41,8 @@ def drive(options: Options) -> int:
     cancel = Cancel()
     profile = named(options.profile)
     view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
+    if view == "stream" and options.background:  # nothing comes
+        view = "panel"
     keeps = view in ("panel", "model")
     """What such a view does not show is kept; a file of the private directory would go when we do."""
     request = Request(
@@ -78,7 +81,7 @@ def drive(options: Options) -> int:
         ),
         pass_env=tuple(options.pass_env),
         login_env=options.login_env,
-        approve=approver(options.command, yes=options.yes),
+        approve=approver(yes=options.yes),
     )
     drive = Drive(cancel, options, view, profile, hides=lambda: _hides(request, ctx))
     if options.session is None:
@@ -117,13 +120,22 @@ def _ends_with_us(task: TaskRef) -> bool:
     return False
 
 
+def _visible(text: str) -> str:
+    """As it is, unless a person reads it: then nothing in it hides."""
+    if not os.isatty(1):
+        return text
+    from nacre.views.escape import printed
+
+    return "\n".join(map(printed, text.split("\n")))
+
+
 class Drive:
     """One command on its way."""
 
     def __init__(
         self, cancel: Cancel, options: Options, view: str, profile: Profile, *, hides: Callable[[], Hides]
     ) -> None:
-        """`view`: `panel`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
+        """`view`: `panel`, `stream`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
         self._options = options
         self._view = view
@@ -143,8 +155,8 @@ class Drive:
                 async for event in events:
                     if isinstance(event, Chunk) and not self.quiet:
                         await output.write(event)
-                    elif isinstance(event, Started) and not isinstance(output, Output):
-                        output.begin()
+                    elif isinstance(event, Started):
+                        await output.begin()
                     elif isinstance(event, Ended):
                         said = event.result.out.head + event.result.out.tail
                         if self._options.background and said and not self.quiet:  # it has ended already
@@ -155,16 +167,22 @@ class Drive:
         raise AssertionError("a stream ends with Ended")
 
     def _made(self) -> Output | Stage:
-        if self._view != "panel":
+        if self._view not in ("panel", "stream"):
             return Output(on_failure=self._cancel.cancel, raw=self._view != "")
+        options, stop = self._options, self._cancel.cancel
+        cwd = "" if options.session else os.path.abspath(options.cwd or ".")
+        if self._view == "stream":
+            from nacre.cli.streaming import Streaming
+
+            return Streaming(options.command, cwd, description=options.description, on_failure=stop, hides=self._hides)
         from nacre.cli.stage import Stage
 
         return Stage(
-            self._options.command,
-            "" if self._options.session else os.path.abspath(self._options.cwd or "."),
+            options.command,
+            cwd,
             timeout=self._timeout(),
-            description=self._options.description,
-            on_failure=self._cancel.cancel,
+            description=options.description,
+            on_failure=stop,
             hides=self._hides,
         )
 
@@ -187,9 +205,11 @@ class Drive:
                 put_json({**data, "display": display(data["command"], data["cwd"])})
                 return
             case "model":
-                put(self._answered(result).removesuffix("\n") + "\n")
+                put(_visible(self._answered(result).removesuffix("\n")) + "\n")
                 return
-            case "panel":
+            case "stream" if cast("Streaming", self._output).begun:
+                put(cast("Streaming", self._output).closing(result))
+            case "panel" | "stream":
                 from nacre.cli.finale import finale
 
                 counted = None if isinstance(self._output, Output | None) else self._output.live.counts
@@ -199,14 +219,14 @@ class Drive:
                 self.say(words_on(result, background=options.background))
         if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
             say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
-        if result.task is not None and options.background and self._view != "panel":
+        if result.task is not None and options.background and self._view not in ("panel", "stream"):
             put(f"{result.task.id}\n")
 
     def _answered(self, result: Result) -> str:
         """What a model would read."""
         from nacre.views.answers import answer
 
-        text = answer(result, self._profile.view, directory=self._options.output_dir or kept.place()).text
+        text = answer(result, self._profile.view, directory=kept.place(self._options.output_dir)).text
         kept.tidy()
         return text
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from nacre.checking import examine
 from nacre.cli.drawing import draw
 from nacre.cli.input import command_of
 from nacre.cli.speak import put, put_json
+from nacre.cli.terminal import has_colour
 from nacre.cli.tree import tree
 from nacre.cli.words import sort_out, variables
 
@@ -44,9 +43,5 @@ def explain(words: list[str]) -> int:
             }
         )
     else:
-        put("".join(f"{line}\n" for line in draw(script, verdict, roots, colour=_colour())))
+        put("".join(f"{line}\n" for line in draw(script, verdict, roots, colour=has_colour())))
     return verdict.decision.strictness
-
-
-def _colour() -> bool:
-    return os.isatty(1) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -33,7 +33,7 @@ def finale(result: Result, options: Options, *, timeout: float | None, lines: Co
 def _with_file(result: Result, options: Options) -> Result:
     """With a file in which the rest can be read, if the panel does not show everything."""
     if result.spill is None and not result.dropped and viewport(result).cut:
-        result = replace(result, spill=written(result.both, lambda: options.output_dir or kept.place()))
+        result = replace(result, spill=written(result.both, lambda: kept.place(options.output_dir)))
     if result.spill is not None:
         kept.tidy()
     return result

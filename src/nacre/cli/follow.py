@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -10,6 +11,8 @@ from typing import NoReturn
 
 from nacre.cli.lean import without_ssl
 from nacre.cli.show import Bytes, JsonLines
+from nacre.cli.speak import write_all
+from nacre.cli.terminal import is_ready
 from nacre.tasks.log import Output
 from nacre.tasks.tasks import Tasks
 
@@ -22,7 +25,8 @@ _LOOK = 1.0
 
 def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> int:
     try:
-        asyncio.run(_follow(tasks, id, since, lines, to))
+        with _own_colour(to):
+            asyncio.run(_follow(tasks, id, since, lines, to))
     except KeyboardInterrupt:
         to.end(interrupted=True)
         raise
@@ -65,6 +69,30 @@ def _nobody_reads() -> bool:
     poll = select.poll()
     poll.register(1, 0)
     return bool(poll.poll(0))
+
+
+@contextmanager
+def _own_colour(to: Bytes | JsonLines) -> Iterator[None]:
+    """Whoever ends us leaves the terminal in its own colour. At once: nobody comes back to where we were."""
+
+    def leave(number: int, _: object) -> None:
+        if to.reset and is_ready(1):
+            write_all(1, to.reset.encode())
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    numbers = [each for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT) if _is_default(each)]
+    for number in numbers:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _is_default(number: int) -> bool:
+    return signal.getsignal(number) is signal.SIG_DFL
 
 
 @contextmanager

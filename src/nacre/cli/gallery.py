@@ -69,7 +69,7 @@ def _show(scenes: list[Scene], width: int | None) -> None:
 
 def _export(scenes: list[Scene], directory: str, width: int) -> None:
     from nacre.views.look import Look
-    from nacre.views.panels.paint import render_svg
+    from nacre.views.panels.picture import render_svg
 
     shown = Look(width=width, colour=True)
     try:

@@ -14,9 +14,9 @@ _MOST = 200
 _BYTES = 1 << 30
 
 
-def place() -> str:
-    """Where such files go; it may not exist yet."""
-    return os.path.join(state_directory(), "outputs")
+def place(wanted: str | None = None) -> str:
+    """Where such files go; it may not exist yet. Absolute: whoever reads its name may be elsewhere by then."""
+    return os.path.join(state_directory(), "outputs") if wanted is None else os.path.abspath(wanted)
 
 
 def tidy() -> None:

@@ -21,8 +21,8 @@ exit codes:
   75 goes on as a task (--yield-after); with --background 0 it runs, else as above: it ended at once;
   130 Ctrl-C (ends the whole process tree; a second one does not wait for that)
 
-With --background the id of the task is all that is printed on stdout, unless it ended at once: then its
-output is. What goes on is seen with `nacre tasks`, read with `nacre output`, waited for with `nacre wait`,
+With --background the id of the task is all that is printed on stdout; if it ended at once, its output is on
+stderr. What goes on is seen with `nacre tasks`, read with `nacre output`, waited for with `nacre wait`,
 ended with `nacre kill`:
 
   id=$(nacre run --background 'make -j8') && nacre wait "$id"
@@ -174,7 +174,12 @@ def _parser() -> Parser:
     add("--output-dir", metavar="DIR", help="keep long output in a file here: what a view cuts, or over a megabyte")
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
     add("--plain", action="store_true", help="its bytes as they are, also to a terminal, which they may command")
-    add("--view", choices=_VIEWS, metavar="|".join(_VIEWS), help="panel: for a person; model: for a model")
+    add(
+        "--view",
+        choices=_VIEWS,
+        metavar="|".join(_VIEWS),
+        help="panel: for a person; stream: as it comes, between rules; model: for a model",
+    )
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
     add("--profile", default="default", metavar="NAME", help="as one of `nacre profiles`; --view model: its answer")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
@@ -269,7 +274,7 @@ def _assignment(word: str) -> tuple[str, str]:
     return name, value
 
 
-_VIEWS = ("panel", "plain", "json", "model")
+_VIEWS = ("panel", "stream", "plain", "json", "model")
 _NO_OPTIONS = ("command", "input")
 
 

@@ -16,7 +16,8 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from nacre.cli.speak import write_all
+from nacre.cli.speak import encoded, write_all
+from nacre.cli.terminal import is_ready
 from nacre.result import Chunk
 
 TYPE_CHECKING = False
@@ -45,12 +46,12 @@ class Output:
             return
         fd, data = _FD[chunk.stream], chunk.data
         if fd in self._screens:
-            data = self._screens[fd].show(data).encode("utf-8", "backslashreplace")
+            data = encoded(self._screens[fd].show(data), fd)
         await self._put(fd, data)
 
     async def _put(self, fd: int, data: bytes) -> None:
         try:
-            if len(data) <= select.PIPE_BUF and _is_ready(fd):
+            if len(data) <= select.PIPE_BUF and is_ready(fd):
                 write_all(fd, data)  # so little does not block
             else:
                 await self._write_patiently(fd, data)
@@ -64,7 +65,10 @@ class Output:
         """What a terminal was not shown yet, and its own colour."""
         for fd, screen in self._screens.items():
             if (rest := screen.end()) and self.failure is None and not self._stuck:
-                await self._put(fd, rest.encode("utf-8", "backslashreplace"))
+                await self._put(fd, encoded(rest, fd))
+
+    async def begin(self) -> None:
+        """The command runs."""
 
     def abandon(self) -> None:
         """Leave at once."""
@@ -84,6 +88,11 @@ class Output:
     def hurry(self) -> None:
         if not self._hurried.done():
             self._hurried.set_result(None)
+
+    @property
+    def line_is_open(self) -> bool:
+        """What is written to stdout next would not begin a line."""
+        return self._open_line[1] or (self._open_line[2] and os.isatty(1) and os.isatty(2))
 
     def end_line(self) -> None:
         """What nacre says next starts on a line of its own."""
@@ -124,9 +133,3 @@ def _screen() -> Screen:
     from nacre.views.escape import Screen  # where there is a terminal
 
     return Screen()
-
-
-def _is_ready(fd: int) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLOUT)
-    return bool(poll.poll(0))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.speak import CannotWrite, put, put_json, say, write_all
+from nacre.cli.speak import CannotWrite, encoded, put, put_json, say, write_all
 from nacre.cli.store import tasks_of
 from nacre.cli.words import sort_out, whole
 from nacre.tasks.log import LIMIT
@@ -33,8 +33,8 @@ usage: nacre output [options] ID     what a task has printed so far, stdout and 
                       (`more`: call again with --since=cursor). With --follow one on a line, as it comes
   --dir DIR           where tasks are kept
 
-The bytes go to stdout as they were printed; if that is a terminal, colours work and other control characters are
-spelt out. How the task stands, and where to read on, is said on stderr; so is what was not kept.
+The bytes go to stdout as they were printed; if that is a terminal, colours work, and what else would command it or
+cannot be seen is spelt out. How the task stands, and where to read on, is said on stderr; so is what was not kept.
 
   nacre output 3f9c --tail 20
   nacre output 3f9c --since 4096        only what is new
@@ -82,6 +82,7 @@ def _write_rest(tasks: Tasks, id: str, read: Output, to: Bytes | JsonLines) -> N
 
 class JsonLines:
     in_parts = True
+    reset = ""
 
     def write(self, read: Output) -> None:
         put_json(_data(read))
@@ -113,6 +114,11 @@ class Bytes:
         self._cursor = 0
         self._line_open = False
 
+    @property
+    def reset(self) -> str:
+        """What a terminal has to be sent if this is all."""
+        return "" if self._screen is None else self._screen.reset
+
     def write(self, read: Output) -> None:
         if read.dropped:
             self._say(f"{read.dropped:,} bytes before byte {read.start:,} were not kept")
@@ -134,7 +140,7 @@ class Bytes:
 
     def _put(self, data: bytes | str) -> None:
         try:
-            write_all(1, data if isinstance(data, bytes) else data.encode("utf-8", "backslashreplace"))
+            write_all(1, data if isinstance(data, bytes) else encoded(data, 1))
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import select
 import signal
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import Any
 
 from nacre.cli.output import Writer
 from nacre.cli.speak import write_all
-from nacre.cli.terminal import is_dumb, look, reflows, size
+from nacre.cli.terminal import is_dumb, is_ready, look, reflows, size
 from nacre.result import Chunk, Hides
 from nacre.views.live import Live
 
@@ -64,7 +63,7 @@ class Stage:
         self._before: dict[int, Any] = {}
         """How signals were handled before us."""
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """The command runs."""
         threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
         if self._watched:
@@ -79,11 +78,12 @@ class Stage:
             self._draw()
 
     def hurry(self) -> None:
-        """Nothing here keeps anybody."""
+        """Nothing here keeps anybody; but a command may take its time to end."""
+        self.live.ending = True
 
     def abandon(self) -> None:
         """Leave at once: whoever gets the terminal begins on a line of its own."""
-        if self._drawn and _is_ready(1):
+        if self._drawn and is_ready(1):
             with contextlib.suppress(OSError):
                 write_all(1, b"\r\n")
 
@@ -105,12 +105,13 @@ class Stage:
         self._drawn = False
 
     def _mind_being_stopped(self) -> None:
-        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards. Not
-        by way of the event loop, which would draw once more before it tells us."""
+        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards.
+        Ctrl-\\: it gets a line of its own. Not by way of the event loop, which would draw once more before it tells
+        us."""
 
         def rest(number: int, _: object) -> None:
             columns, lines = size()
-            if self._drawn and (erasure := self.live.erase(columns, lines)) and _is_ready(1):
+            if self._drawn and (erasure := self.live.erase(columns, lines)) and is_ready(1):
                 with contextlib.suppress(OSError):
                     write_all(1, erasure.encode())
             signal.signal(number, signal.SIG_DFL)
@@ -121,7 +122,12 @@ class Stage:
         def forget(number: int, _: object) -> None:  # noqa: ARG001
             self.live.forget()
 
-        for number, handler in ((signal.SIGTSTP, rest), (signal.SIGCONT, forget)):
+        def leave(number: int, _: object) -> None:
+            self.abandon()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        for number, handler in ((signal.SIGTSTP, rest), (signal.SIGCONT, forget), (signal.SIGQUIT, leave)):
             if signal.getsignal(number) is signal.SIG_DFL:
                 self._before[number] = signal.signal(number, handler)
 
@@ -156,9 +162,3 @@ def _load() -> None:
     """While the command runs, so that the panel is there when it ends."""
     with contextlib.suppress(Exception):  # whoever needs it will say so
         import nacre.views.panels.notices  # noqa: F401
-
-
-def _is_ready(fd: int) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLOUT)
-    return bool(poll.poll(0))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.speak import put, put_json, say
+from nacre.cli.speak import put, put_json, say, takes_utf8
 from nacre.cli.store import tasks_of
-from nacre.cli.table import table
+from nacre.cli.terminal import has_colour
 from nacre.cli.words import sort_out
+from nacre.views.listing import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def tasks(words: list[str]) -> int:
     found = known.list(all="--all" in asked)
     if "--json" in asked:
         put_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
-    elif found and os.isatty(1) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb":
+    elif found and has_colour():
         put(_in_colour(found))
     elif found:
         put("".join(f"{line}\n" for line in table(found, width())))
@@ -69,6 +70,11 @@ def _in_colour(found: list[Task]) -> str:
 
     shown = look()
     return render(task_table(found, shown), shown)
+
+
+def table(tasks: list[Task], width: int) -> list[str]:
+    """Lines without colour, as whoever is at stdout takes them."""
+    return listing(tasks, width, utf8=takes_utf8(1)).lines
 
 
 def width() -> int:

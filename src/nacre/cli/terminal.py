@@ -1,19 +1,27 @@
-"""What the terminal at our stdout can show, by what it and the environment say."""
+"""What a terminal can show, by what it and the environment say. The only place that decides about colour and UTF-8."""
 
 from __future__ import annotations
 
 import os
+import select
 
-from nacre.views.look import Look
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.views.look import Look
 
 _FALLBACK = 80
 _NARROWEST, _WIDEST = 20, 500
 
 
 def look(fd: int = 1) -> Look:
-    environ = os.environ
-    colour = os.isatty(fd) and not environ.get("NO_COLOR") and not is_dumb()
-    return Look(width=size(fd).columns, colour=colour, utf8=is_utf8())
+    from nacre.views.look import Look  # whoever only asks about UTF-8 needs no view
+
+    columns, lines = size(fd)
+    return Look(width=columns, colour=has_colour(fd), utf8=is_utf8(), height=lines if os.isatty(fd) else 0)
+
+
+def has_colour(fd: int = 1) -> bool:
+    return os.isatty(fd) and not os.environ.get("NO_COLOR") and not is_dumb()
 
 
 def size(fd: int = 1) -> os.terminal_size:
@@ -39,6 +47,13 @@ def is_utf8() -> bool:
     if word == environ.get("LC_CTYPE") == "C.UTF-8" and not environ.get("LC_ALL"):
         word = environ.get("LANG") or word
     return not word or "utf8" in word.lower().replace("-", "")
+
+
+def is_ready(fd: int) -> bool:
+    """Whether it takes a few bytes at once."""
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    return bool(poll.poll(0))
 
 
 def reflows() -> bool:

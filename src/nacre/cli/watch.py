@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from nacre.cli.speak import CannotWrite, put, put_json
-from nacre.cli.table import table
-from nacre.cli.tasks import nothing, width
+from nacre.cli.tasks import nothing, table, width
+from nacre.cli.terminal import is_dumb
 from nacre.tasks.task import Task
 from nacre.tasks.tasks import Tasks
 
@@ -29,7 +29,7 @@ class _Told(BaseException):
 
 
 def watch(tasks: Tasks, *, all: bool, as_json: bool) -> int:
-    if as_json or not os.isatty(1) or os.environ.get("TERM", "dumb") == "dumb":
+    if as_json or not os.isatty(1) or is_dumb():
         return _print_changes(tasks, all=all, as_json=as_json)
     try:
         with _terminal() as screen:

@@ -23,16 +23,21 @@ _SAMPLE = 60
 _LONGEST = 2000
 """Characters of a line that are looked at."""
 
-_DIFF = later(r"diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|Index: ")
-_TRACE = later(r"Traceback \(most recent call last\):|E   |\s*Exception Group Traceback ")
+_DIFF = later(r"diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_DIFF_HEADS = (("--- ", "+++ "), ("Index: ", "======"))
+"""How two lines begin that stand below each other."""
+_TRACE = later(r"Traceback \(most recent call last\):|\s*Exception Group Traceback |=+ (?:FAILURES|ERRORS) =+\Z")
 _LEVELS = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|PANIC"
 _LOGGED = later(
     rf"\[?(?:\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d)"
     rf"|\W{{0,3}}(?:{_LEVELS})\b|\S{{1,40}} (?:{_LEVELS})\b"
 )
 _XML = later(r"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z][\w:.-]{0,60}(?:\s[^<>]{0,500})?/?>)", re.IGNORECASE)
+_XML_END = later(r"(?:</[\w:.-]{1,60}\s*>|/>|-->)\s*\Z")
 _YAML = later(r"\s*(?:- )*[\w./\"'-]{1,60}:(?: .*|)\Z|\s*- \S.*\Z|\s*#.*\Z|---\s*\Z|\s*\Z")
 _YAML_KEY = later(r"\s*(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: .*|)\Z")
+_YAML_INNER = later(r"---\s*\Z|- \S|\s+(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: |\Z)|[\w./\"'-]{1,60}:\Z")
+"""Of a line that prose and a table of `name: value` do not have: something in something else."""
 
 
 def kind_of(lines: Sequence[str]) -> Kind:
@@ -41,18 +46,20 @@ def kind_of(lines: Sequence[str]) -> Kind:
     full = [line for line in sample if line.strip()]
     if not full:
         return "plain"
-    if any(map(_DIFF.match, full)) or any(a.startswith("--- ") and b.startswith("+++ ") for a, b in pairwise(full)):
+    if any(map(_DIFF.match, full)) or any(
+        a.startswith(first) and b.startswith(second) for a, b in pairwise(full) for first, second in _DIFF_HEADS
+    ):
         return "diff"
     if any(map(_TRACE.match, (line[:_LONGEST] for line in lines))):
         return "traceback"
     if full[0].lstrip()[:1] in ("{", "[") and _is_json(lines, full):
         return "json"
-    if _XML.match(full[0].lstrip()) and full[-1].rstrip()[-1:] == ">":
+    if _XML.match(full[0].lstrip()) and any(map(_XML_END.search, full)):
         return "xml"
     if len(full) > 1 and sum(map(bool, map(_LOGGED.match, full))) * 2 >= len(full):
         return "log"
-    if len(full) > 2 and all(map(_YAML.match, sample)) and sum(map(bool, map(_YAML_KEY.match, full))) * 2 >= len(full):
-        return "yaml"
+    if len(full) > 2 and all(map(_YAML.match, sample)) and any(map(_YAML_INNER.match, full)):
+        return "yaml" if sum(map(bool, map(_YAML_KEY.match, full))) * 2 >= len(full) else "plain"
     return "plain"
 
 
@@ -74,6 +81,9 @@ def marks(kind: Kind, line: str) -> Iterator[Mark]:
     if kind == "diff":
         yield from _diff(line)
         return
+    if kind == "json":
+        yield from _json(line)
+        return
     for pattern in _PATTERNS[kind]:
         for found in pattern.finditer(line):
             for name in found.re.groupindex:
@@ -88,17 +98,26 @@ def _diff(line: str) -> Iterator[Mark]:
             return
 
 
+def _json(line: str) -> Iterator[Mark]:
+    """A text that no quote ends goes to the end of the line: one look at each character, whatever it holds."""
+    for found in _JSON.finditer(line):
+        if found["value"] is not None:
+            yield (*found.span("value"), "value")
+        elif found["end"]:
+            yield (*found.span("text"), "key" if found["colon"] else "text")
+
+
 _DIFF_LINES = (
     ("diff --git", "strong"), ("index ", "faint"), ("--- ", "strong"), ("+++ ", "strong"), ("@@", "value"),
     ("+", "good"), ("-", "bad"),
 )  # fmt: skip
 _STYLES = {"worse": "bad"}
-_JSON = (
-    later(r'(?P<key>"(?:[^"\\]|\\.)*")(?=\s*:)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<value>-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b)'),
-)  # fmt: skip
+_JSON = later(
+    r'(?P<text>"(?:[^"\\]|\\.?)*(?P<end>"|\Z))(?P<colon>\s*:)?|(?P<value>-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b)',
+    re.DOTALL,
+)
 _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
     "plain": (),
-    "json": _JSON,
     "traceback": (
         later(r"\A\s*(?P<strong>Traceback \(most recent call last\):)"),
         later(r'\A\s*File (?P<text>"[^"]*"), line (?P<value>\d+)(?:, in (?P<strong>.*))?'),

@@ -21,11 +21,23 @@ _AS_IT_IS = later(
     "|(?<=[0-9#*])\ufe0f\u20e3?"
 )
 """Blanks of any width, and what makes one emoji of two."""
-_UNFINISHED = later(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
+_UNFINISHED = later(r"(?:\x1b(?:\[[0-9;:]{0,64})?|\r)\Z")
+_EMOJI = "[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
+_IS_EMOJI = later(_EMOJI)
 _COMMANDS = later(
     r"(\x1b\[[0-9;:]{0,64}m)"  # a colour
-    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    r"|\r(?!\n)"  # what follows would be written over what was there
+    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\ud800-\udfff\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    f"|(?<!{_EMOJI})\u200d"  # joins emoji, and elsewhere cannot be seen
 )
+_ASCII = str.maketrans(
+    {
+        "…": "...", "─": "-", "│": "|", "┆": ":", "├": "+", "└": "+", "╭": "+", "╮": "+", "╰": "+", "╯": "+",
+        "⟨": "<", "⟩": ">", "←": "<-", "›": ">",
+    }
+)  # fmt: skip
+"""What we draw with."""
 
 
 def fit(text: str, width: int) -> str:
@@ -33,17 +45,22 @@ def fit(text: str, width: int) -> str:
     return cut(escaped(text[: (width + 1) * (_MARKS + 1)]), width)
 
 
-def cut(text: str, width: int) -> str:
+def cut(text: str, width: int, dots: str = "…") -> str:
     """The same of a text that is escaped already."""
     if columns(text) <= width:
         return text
-    room, kept = width - 1, 0
+    room, kept = width - len(dots), 0
     for letter in text:
         room -= columns(letter)
         if room < 0:
             break
         kept += 1
-    return text[:kept] + "…" if width > 0 else ""
+    return text[:kept] + dots if width >= len(dots) else dots[: max(width, 0)]
+
+
+def in_ascii(text: str) -> str:
+    """For a terminal that takes nothing else."""
+    return text if text.isascii() else text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
 
 
 def escaped(text: str) -> str:
@@ -92,13 +109,15 @@ def columns(text: str) -> int:
 
 class Screen:
     """What a command has printed → what may be shown of it on a terminal: colours as colours, lines as lines, every
-    other command spelt out."""
+    other command spelt out, and so is what cannot be seen."""
 
     def __init__(self) -> None:
         import codecs
 
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._rest = ""
+        self._last = ""
+        """The character before it, which tells whether emoji are joined."""
         self._coloured = False
 
     def show(self, data: bytes) -> str:
@@ -106,14 +125,24 @@ class Screen:
 
     def end(self) -> str:
         """The rest, and the terminal's own colour again."""
-        return self._spell(b"", last=True) + ("\x1b[0m" if self._coloured else "")
+        return self._spell(b"", last=True) + self.reset
+
+    @property
+    def reset(self) -> str:
+        """What gives the terminal its own colour again."""
+        return "\x1b[0m" if self._coloured else ""
 
     def _spell(self, data: bytes, *, last: bool) -> str:
         text = self._rest + self._decoder.decode(data, last)
         self._rest = ""
         if not last and (cut := _UNFINISHED.search(text)):
             text, self._rest = text[: cut.start()], cut[0]
-        return _COMMANDS.sub(lambda found: self._pass(found[1]) if found[1] else _spelt(found[0]), text)
+        before, self._last = self._last, text[-1:] or self._last
+        joined = text.startswith("\u200d") and bool(_IS_EMOJI.match(before))
+        shown = _COMMANDS.sub(
+            lambda found: self._pass(found[1]) if found[1] else _spelt(found[0]), text[1:] if joined else text
+        )
+        return f"\u200d{shown}" if joined else shown
 
     def _pass(self, colour: str) -> str:
         self._coloured = True

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from nacre.result import Hides, StreamName
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import columns, cut, escaped
+from nacre.views.escape import columns, cut, escaped, in_ascii
 from nacre.views.simplify import display
 from nacre.views.viewport import Counts, last_lines
 
@@ -47,6 +47,8 @@ class Live:
         self.printed = {"stdout": 0, "stderr": 0}
         """Lines, complete ones, as far as they are counted."""
         self.bytes = 0
+        self.ending = False
+        """It has been told to end."""
         self._tail = b""
         self._open = {"stdout": False, "stderr": False}
         self._timeout = timeout
@@ -81,9 +83,9 @@ class Live:
             self._hidden = self._hides()
         secrets = () if self._hidden is None else self._hidden.values()
         shown = last_lines(self._whole_tail(), max(min(MOST, height - 5), 1), room, secrets)
-        lines = [self._header(room), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
+        lines = [self._header(room, utf8=utf8), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
         lines = lines if height >= 5 else lines[-1:]
-        return lines if utf8 else [line.encode("ascii", "backslashreplace").decode()[:room] for line in lines]
+        return lines if utf8 else [cut(in_ascii(line), room, dots="...") for line in lines]
 
     def frame(self, elapsed: float, width: int, height: int, *, utf8: bool = True) -> str:
         """What to write: over what is there. Afterwards the cursor is at the end of the last line."""
@@ -119,9 +121,9 @@ class Live:
         start = self._tail.find(b"\n") + 1
         return self._tail[start:] if start < len(self._tail) else self._tail
 
-    def _header(self, room: int) -> str:
+    def _header(self, room: int, *, utf8: bool) -> str:
         if self._gist[0] != room:
-            self._gist = room, cut(self._titled(room), room)
+            self._gist = room, cut(self._titled(room if utf8 else room - len("...") + 1), room)
         return self._gist[1]
 
     def _titled(self, room: int) -> str:
@@ -139,7 +141,7 @@ class Live:
         parts += [
             f"{out + err:,}{'' if exact else '+'} line{'' if out + err == 1 else 's'}",
             f"{short_size(self.bytes)} bytes",
-            "Ctrl-C ends it",
+            "ending; Ctrl-C again leaves at once" if self.ending else "Ctrl-C ends it",
         ]
         while len(parts) > 1 and columns("  ".join(parts)) > room:
             parts.pop()

@@ -10,6 +10,8 @@ class Look:
     width: int = 80
     colour: bool = False
     utf8: bool = True
+    height: int = 0
+    """Lines; 0: nobody knows, or it does not end."""
 
     @property
     def rule(self) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from nacre.result import (
+    Cancelled,
     Captured,
     Exited,
     Killed,
     Lost,
+    NotStarted,
     Outcome,
     OverLimit,
     Process,
@@ -19,6 +21,7 @@ from nacre.result import (
     TimedOut,
 )
 from nacre.tasks.task import Task
+from nacre.verdict import Decision, Finding, Given, Matter, Verdict
 
 HOME = "/home/ada/shop"
 
@@ -253,6 +256,48 @@ KILLED = _result(
 LOST = _result("make world", Lost("its keeper was killed"), "building stage 1\n", took=12.0)
 OVER = _result("python train.py", OverLimit("memory", 2 * 2**30, 2.04 * 2**30), "epoch 1\n", took=41.7)
 CRASHED = _result("./parse corpus.bin", Signalled(11), err="Segmentation fault\n", took=0.31)
+CANCELLED = _result("make -j8 all", Cancelled(), "cc -c src/order.c\n", took=3.2)
+NOT_STARTED = _result(
+    "npm test",
+    NotStarted(
+        "Argument list too long", "The environment or the command is too large for this system; pass less in `env`."
+    ),
+    took=0.0,
+)
+BLOCKED_SCRIPT = _result(
+    """\
+cat > tidy.sh <<'EOF'
+cd "$HOME"
+rm -rf ~
+EOF
+bash tidy.sh""",
+    Refused(
+        "rm-root-or-home",
+        "`rm -rf /home/ada` would delete the home directory",
+        "name the one directory that has to go, as in `rm -rf ./build`",
+    ),
+    took=0.0,
+)
+ASKED = Verdict(
+    Decision.ASK,
+    (
+        Finding(
+            "git-reset-hard",
+            Decision.ASK,
+            14,
+            29,
+            "git reset --hard",
+            "throws away every change that is not committed",
+            "`git stash`, which keeps them",
+            ("bash",),
+        ),
+    ),
+    matter=Matter(
+        'npm run build\nbash -c "$TIDY"' + " " * 60 + "&& npm publish",
+        HOME,
+        (Given("$TIDY", "git reset --hard; rm -rf dist", True),),
+    ),
+)
 HOSTILE = _result(
     "echo hi" + " " * 400 + "; rm -rf src \u202e#gnp.sutats",
     Exited(0),

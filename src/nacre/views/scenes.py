@@ -7,12 +7,14 @@ from collections.abc import Callable
 from nacre.frozen import frozen
 from nacre.result import Result
 from nacre.views import recorded
+from nacre.views.asking import QUESTION, question
 from nacre.views.live import Live, styles
 from nacre.views.look import Look
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.notices import refusal
 from nacre.views.panels.paint import Drawing, said
 from nacre.views.panels.run import panel
+from nacre.views.panels.streamed import streamed
 from nacre.views.panels.table import task_table
 
 
@@ -35,15 +37,27 @@ def _live(look: Look) -> Drawing:
     return [said((line, style)) for line, style in zip(lines, styles(len(lines)), strict=True)]
 
 
+def _asked(look: Look) -> Drawing:
+    return [*map(said, question(recorded.ASKED, look.width, utf8=look.utf8)), said(QUESTION)]
+
+
 SCENES = (
     Scene(
         "ok",
         "A command that went well: what ran, where, what it printed, how much and how long.",
         _panel(recorded.BUILD, description="Build the project"),
     ),
-    Scene("failed", "One that failed. stderr is red, and where it came.", _panel(recorded.TESTS)),
+    Scene(
+        "failed",
+        "One that failed. stderr is red, and about where it came (with `--merge` exactly, and not red).",
+        _panel(recorded.TESTS),
+    ),
     Scene("live", "While it runs: the last lines, time, lines and bytes, redrawn in place.", _live),
-    Scene("streamed", "The same when it has ended.", lambda look: streamed(recorded.INSTALL, look)),
+    Scene(
+        "streamed",
+        "With `--view stream`: every line as it comes, then how it ended.",
+        lambda look: streamed(recorded.INSTALL, look),
+    ),
     Scene(
         "blocked",
         "Not run: what was found, why it matters, what to do instead.",
@@ -53,6 +67,16 @@ SCENES = (
         "blocked-long",
         "A long command is broken between words as a shell takes it: it can be copied.",
         lambda look: refusal(recorded.BLOCKED_LONG, look),
+    ),
+    Scene(
+        "blocked-script",
+        "A script begins in the first column, as it was: a here-document can be copied, too.",
+        lambda look: refusal(recorded.BLOCKED_SCRIPT, look),
+    ),
+    Scene(
+        "asked",
+        "A person is asked: all of what would run, whatever it comes from, and just above the question why.",
+        _asked,
     ),
     Scene(
         "hostile",
@@ -81,5 +105,7 @@ SCENES = (
     Scene("over-limit", "Over a limit.", _panel(recorded.OVER)),
     Scene("crashed", "Ended by a signal.", _panel(recorded.CRASHED)),
     Scene("killed", "A task that was killed.", _panel(recorded.KILLED, timeout=None)),
+    Scene("cancelled", "Ended by Ctrl-C, or by whoever called it.", _panel(recorded.CANCELLED)),
+    Scene("not-started", "It did not begin, and why.", _panel(recorded.NOT_STARTED)),
     Scene("lost", "Nobody knows how it ended.", _panel(recorded.LOST)),
 )

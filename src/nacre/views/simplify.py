@@ -3,16 +3,22 @@
     cd /work && make || echo failed      →  make || echo failed          (in /work)
     cat > x.py <<'EOF' … EOF; python x   →  cat > x.py <<'EOF' … +4 lines, 2 of them input; also runs python
 
-Done on the tree that the checker reads, so a `cd` in quotes is not taken for one. What is left out is counted, and
-every command in it is named. Where a person decides, `full` leaves out nothing at all.
+Done on the tree that the checker reads, so a `cd` in quotes is not taken for one. What is left out is counted; every
+command in it is named or counted, and so is every file that a redirection of none of them writes, and every command
+that what is shown would run from what is not (`bash <<EOF`). Rather once too often than not. Where a person decides,
+`full` leaves out nothing at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from nacre.frozen import frozen
 from nacre.patterns import later
 from nacre.policy.writes import changes
 from nacre.shell import Command, Script, read
-from nacre.shell.syntax import Item, Simple
+from nacre.shell.syntax import Block, Case, Coprocess, Function, Group, If, Item, Loop, Node, Pipeline, Simple
+from nacre.shell.text import plain, shown
 from nacre.views.escape import columns, fit, plainly
 
 MOST = 120
@@ -22,6 +28,10 @@ _READ = 100_000
 _NAMED = 6
 _RESERVED = 50
 """Columns for what is said about the rest."""
+_LONGEST = 40
+"""Columns of a name."""
+_DOUBT = "not all of it is understood"
+_NO_FILES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _AND_THEN = later(r"[ \t]*(?:&&|;|\n)\s*")
 _SLASHES = later(r"/(?:\.?/)+|/\.?\Z")
 
@@ -31,18 +41,25 @@ def display(command: str, cwd: str, *, full: bool = False, most: int = MOST) -> 
     `most` columns (from 40 up), with what is said about the rest."""
     if full:
         return "\n".join(plainly(line) for line in command.strip("\n").split("\n"))
+    return "".join(parted(command, cwd, most=most))
+
+
+def parted(command: str, cwd: str, *, most: int = MOST) -> tuple[str, str]:
+    """The command's own words, and ours about the rest of it."""
     if len(command) > _READ:
-        return _gist(command.strip(), [], most, "too long to be read here")
+        return _gist(command.strip(), _Rest(), most, "too long to be read here")
     script = read(command, cwd=cwd, home="~")
     items = script.block.items if script.block is not None else []
-    begin, items = _without_cd(script.text, items, cwd)
+    begin = 0
+    if not script.broken:
+        begin, items = _without_cd(script.text, items, cwd)
     if "\n" not in (rest := command[begin:].strip()) and columns(line := plainly(rest)) <= most:
-        return line
+        return line, ""
     begin += len(command[begin:]) - len(command[begin:].lstrip())
     if items and command[begin : begin + 1] == "#" and items[0].node.start > begin:
         begin = items[0].node.start  # a remark is not what runs
     if not items or script.broken:
-        return _gist(command[begin:].strip(), _after(script, 0), most, "not all of it is understood")
+        return _gist(command[begin:].strip(), _rest(script, 0), most, _DOUBT)
     return _shortened(command, begin, items, script, most)
 
 
@@ -80,9 +97,23 @@ def _tidy(path: str) -> str:
 # what is too long
 
 
-def _shortened(text: str, begin: int, items: list[Item], script: Script, most: int) -> str:
-    """Whole commands, as many as fit on a line."""
-    whole, most = most, max(most - _RESERVED, most // 3)
+def _shortened(text: str, begin: int, items: list[Item], script: Script, most: int) -> tuple[str, str]:
+    """Whole commands, as many as fit on a line; fewer, if there is no room left to say what the others are."""
+    for room in (max(most - _RESERVED, most // 3), most // 3, most // 5):
+        line, cut = _beginning(text, begin, items, room)
+        rest = text[cut:].rstrip()
+        if rest.strip() in ("", ";"):
+            return line, ""
+        fed = sum(_lines_of_input(i.node) for i in items if isinstance(i.node, Function) or i.node.end >= cut)
+        hidden, doubt = _rest(script, cut), _DOUBT if script.closed else ""
+        line, remark = _gist_of(line, rest, "\n" in text[begin:].strip(), fed, hidden, doubt, most)
+        if columns(line + remark) <= most and (not hidden.names or hidden.names[0] in remark):
+            break
+    return line, remark
+
+
+def _beginning(text: str, begin: int, items: list[Item], most: int) -> tuple[str, int]:
+    """What is shown, and where it ends."""
     line, cut = "", begin
     for number, item in enumerate(items):
         node = item.node
@@ -94,17 +125,14 @@ def _shortened(text: str, begin: int, items: list[Item], script: Script, most: i
         if between is None or "\n" in piece or columns(longer := line + between + plainly(piece)) > most:
             break
         line, cut = longer, node.start + len(text[node.start : end].rstrip())
-        if "#" in piece or _lines_of_input(item):
+        if "#" in piece or _lines_of_input(node):
             break  # on one line with a remark, what follows would be one; and lines of input are no commands
     if not line:
         first = text[begin:].partition("\n")[0]
         cut = begin + len(first)
         if columns(line := plainly(first)) > most:
             line, cut = _cut(first, most), begin + _kept(first, most)
-    rest = text[cut:].strip()
-    if rest in ("", ";"):
-        return line
-    return _gist_of(line, rest, "\n" in text[begin:].strip(), _input_after(items, cut), _after(script, cut), "", whole)
+    return line, cut
 
 
 def _joint(between: str) -> str | None:
@@ -117,36 +145,49 @@ def _joint(between: str) -> str | None:
     return f"{'' if words[0] == ';' else ' '}{words} "
 
 
-def _gist(text: str, hidden: list[Command], most: int, doubt: str) -> str:
+def _gist(text: str, hidden: _Rest, most: int, doubt: str) -> tuple[str, str]:
     """The beginning of a text that cannot be taken apart."""
     first = text.partition("\n")[0]
     room = max(most - _RESERVED, most // 3)
-    if columns(shown := plainly(first)) > room:
-        shown, rest = _cut(first, room), text[_kept(first, room) :].strip()
+    if columns(line := plainly(first)) > room:
+        line, rest = _cut(first, room), text[_kept(first, room) :]
     else:
-        rest = text[len(first) :].strip()
-    return _gist_of(shown, rest, "\n" in text, 0, hidden, doubt, most)
+        rest = text[len(first) :]
+    return _gist_of(line, rest, "\n" in text, 0, hidden, doubt, most)
 
 
-def _gist_of(line: str, rest: str, lines: bool, fed: int, hidden: list[Command], doubt: str, most: int) -> str:
+def _gist_of(line: str, rest: str, lines: bool, fed: int, hidden: _Rest, doubt: str, most: int) -> tuple[str, str]:
     """With as many names as there is room for; how many more there are is always said."""
-    names = list(dict.fromkeys(plainly(each.words.partition(" ")[0].rpartition("/")[2])[:40] for each in hidden))
-    left = _many(rest.count("\n") + 1, "line") if lines else _many(len(rest), "character")
-    start = f"{line.removesuffix('…').rstrip()} …" + (f" +{left}" if rest else "")
-    fewer = [(named, fed_too) for named in range(min(len(names), _NAMED), -1, -1) for fed_too in (True, False)]
-    for named, fed_too in fewer:
+    line = line.removesuffix("…").rstrip()
+    left = _many(rest.strip().count("\n") + 1, "line") if lines else _many(len(rest), "character")
+    start = f" … +{left}" if rest.strip() else " …"
+    for written, names, files, fed_too in _fewer(hidden):
         said = [start + (f", {fed:,} of them input" if fed and fed_too else "")]
-        said += [f"also runs {_listed(names, named)}"] if names else []
+        said += [f"also runs {_listed(hidden.names, names, 'command')}"] if hidden.names else []
+        said += [f"writes {_listed(written, files, 'file')}"] if written else []
         said += [doubt] if doubt else []
-        if columns(text := "; ".join(said)) <= most:
+        if columns(line + (remark := "; ".join(said))) <= most:
             break
-    return text
+    return line, remark
 
 
-def _listed(names: list[str], count: int) -> str:
-    more = len(names) - count
+def _fewer(hidden: _Rest) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
+    """What is written, how many of those files and of the commands to name, and whether to count the lines of input:
+    from all of it down to nothing."""
+    most = min(len(hidden.names), _NAMED)
+    every = tuple(dict.fromkeys((*hidden.files, *hidden.theirs)))
+    yield every, most, min(len(every), _NAMED), True
+    yield every, most, min(len(every), _NAMED), False
+    for total in range(most + min(len(hidden.files), _NAMED), -1, -1):
+        for fed_too in (True, False):
+            for named in range(min(total, most), max(total - len(hidden.files), 0) - 1, -1):
+                yield hidden.files, named, total - named, fed_too
+
+
+def _listed(names: tuple[str, ...], count: int, what: str) -> str:
+    more = len(names) - min(count, len(names))
     if not count:
-        return _many(more, "command")
+        return _many(more, what)
     return ", ".join(names[:count]) + (f" and {more:,} more" if more else "")
 
 
@@ -163,19 +204,105 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _lines_of_input(item: Item) -> int:
-    return sum(
-        sum(getattr(part, "text", "\n").count("\n") for part in redirect.target.parts)
-        for redirect in item.node.redirects
+def _lines_of_input(node: Node) -> int:
+    """Of the here-documents in it."""
+    own = sum(
+        sum(getattr(part, "text", "").count("\n") for part in redirect.target.parts)
+        for redirect in node.redirects
         if redirect.operator in ("<<", "<<-")
     )
+    return own + sum(map(_lines_of_input, _inside(node)))
 
 
-def _input_after(items: list[Item], cut: int) -> int:
-    return sum(_lines_of_input(item) for item in items if item.node.end >= cut)
+def _inside(node: Node) -> list[Node]:
+    match node:
+        case Pipeline():
+            return list(node.stages)
+        case Coprocess():
+            return [node.command]
+        case Function():
+            return [node.body]
+        case Group():
+            blocks: list[Block | None] = [node.body]
+        case If():
+            blocks = [block for branch in node.branches for block in branch]
+        case Loop():
+            blocks = [node.condition, node.body]
+        case Case():
+            blocks = [body for _, body in node.arms]
+        case _:
+            return []
+    return [item.node for block in blocks if block is not None for item in block.items]
 
 
-def _after(script: Script, cut: int) -> list[Command]:
-    """The commands that a reader does not see: those that change files first."""
-    hidden = [each for each in script.commands if each.start >= cut and each.name]
-    return sorted(hidden, key=lambda each: not changes(each))
+# what a reader does not see
+
+
+@frozen
+class _Rest:
+    """Of a command that is not all shown."""
+
+    names: tuple[str, ...] = ()
+    """The commands in it; those that change files first."""
+    files: tuple[str, ...] = ()
+    """What redirections in it write that belong to none of these commands."""
+    theirs: tuple[str, ...] = ()
+    """What those of these commands write: said where there is room, as their other arguments are not."""
+
+
+def _rest(script: Script, cut: int) -> _Rest:
+    """What stands behind `cut`, and what is run from there by what stands before."""
+    fed = "<<" in script.text[:cut]
+    names: dict[str, bool] = {}
+    files: dict[str, None] = {}
+    theirs: dict[str, None] = {}
+    for each in script.commands:
+        hidden = bool(each.argv) and not _is_seen(each, script.text, cut, fed=fed)
+        if hidden:
+            name = _named(each.argv[0], "something unknown")
+            names[name] = names.get(name, False) or bool(changes(each))
+        if each.redirects and not (each.end <= cut and (not fed or not _is_lent(each))):
+            for opened in each.redirects:
+                if opened.writes and opened.target not in _NO_FILES:
+                    (theirs if hidden else files)[_named(opened.target, "an unknown file")] = None
+    return _Rest(tuple(sorted(names, key=lambda name: not names[name])), tuple(files), tuple(theirs))
+
+
+def _named(word: str, unknown: str) -> str:
+    name = plainly(shown(word))
+    if columns(name) > _LONGEST and "/" in name:
+        name = f"…/{name.rpartition('/')[2]}"
+    return unknown if name.strip("…") == "" else fit(name, _LONGEST)
+
+
+def _is_lent(command: Command) -> bool:
+    """Its place is that of the command which runs it: a wrapper, or a shell that is fed from somewhere."""
+    parent = command.parent
+    return parent is not None and (command.start, command.end) == (parent.start, parent.end)
+
+
+def _is_seen(command: Command, text: str, cut: int, *, fed: bool) -> bool:
+    """Whether its name stands in `text[:cut]`. `fed`: something there reads lines that are not."""
+    if command.start >= cut:
+        return False
+    words = command.argv[:1]
+    if not _is_lent(command):
+        if command.end <= cut:
+            return True
+        if not plain(words[0]):
+            return text[command.start] in '$"`'
+        if "/" not in words[0] and words[0].startswith(text[command.start : cut]):
+            return True  # its beginning; the rest is counted
+    elif command.end <= cut and not fed:
+        return True
+    else:
+        parent = command.parent
+        while parent is not None and (outer := parent.parent) and _is_lent(parent):
+            parent = outer  # `sudo env rm`
+        assert parent is not None
+        place = len(parent.argv) - len(command.argv)
+        if place < 1 or parent.argv[place:] != command.argv:
+            return False
+        words = parent.argv[: place + 1]
+    start = " ".join(words)
+    return command.start + len(start) <= cut and text.startswith((f"{start} ", f"{start}\n"), command.start)

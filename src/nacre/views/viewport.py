@@ -164,8 +164,8 @@ def _chosen(first: list[Line], last: list[Line], gap: int, most: int) -> tuple[l
     top = max(1, int(most * _FIRST))
     above, below = first[:top], kept[max(len(first[:top]), len(kept) - (most - top)) :]
     hidden = len(kept) - len(above) - len(below)
-    what = [f"{hidden:,} line{'' if hidden == 1 else 's'}"] if hidden else []
-    what += [f"{gap:,} bytes"] if gap else []
+    what = [f"{gap:,} bytes"] if gap else []
+    what += [f"{hidden:,} line{'' if hidden == 1 else 's'}{' around them' if gap else ''}"] if hidden else []
     note = [Line(f"… {' and '.join(what)} not shown …", "note")] if what else []
     return [*above, *note, *below], hidden
 

@@ -16,9 +16,10 @@ from nacre.result import Captured, Chunk, Exited, Refused, Result, Running, Task
 from nacre.views.live import Live
 from nacre.views.look import Look
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal, streamed
+from nacre.views.panels.notices import refusal
 from nacre.views.panels.paint import render
 from nacre.views.panels.run import panel
+from nacre.views.panels.streamed import streamed
 from tests.support.lifeline import Lifeline
 from tests.support.said import said
 

@@ -1,4 +1,4 @@
-"""What is not a command's output: a task that was started, a command that was not run, a stream that has ended."""
+"""What is not a command's output: a command that was not run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from nacre.result import Exited, Refused, Result
 from nacre.views.continued import continued
 from nacre.views.escape import escaped
 from nacre.views.look import Look
-from nacre.views.masked import described, masked
+from nacre.views.masked import masked
 from nacre.views.panels.paint import Drawing, rule, said, titled, wrapped
-from nacre.views.panels.run import command_line, contents, duration, notes, status
-from nacre.views.viewport import MOST, viewport
+from nacre.views.panels.run import notes
+from nacre.views.viewport import viewport
 
 
 def refusal(result: Result, look: Look) -> Drawing:
@@ -20,14 +20,13 @@ def refusal(result: Result, look: Look) -> Drawing:
     outcome = result.outcome
     if not isinstance(outcome, Refused):
         raise ValueError("it was not refused")
-    lines = continued(result.command, look.width - 2)
     name = escaped(outcome.rule)
     page = f"  (nacre rules {name})" if name.replace("-", "_") in LISTED else ""  # one of the caller's own has none
     return [
         titled(look, said(("Command blocked", "bold red")), said(("not run", "bold red")), "bad"),
-        *(said(("  " if number else "$ ", "faint"), (line, "command")) for number, line in enumerate(lines)),
+        *_whole(result.command, look),
         rule(look),
-        *wrapped(outcome.reason, look, "Why:     "),
+        *wrapped(outcome.reason, look, "Why:     ", copied=False),
         *wrapped(outcome.instead, look, "Instead: "),
         said(("Rule:    ", "faint"), name, (page, "faint")),
         rule(look, "bad"),
@@ -35,20 +34,10 @@ def refusal(result: Result, look: Look) -> Drawing:
     ]
 
 
-def streamed(result: Result, look: Look, *, description: str = "", most: int = MOST) -> Drawing:
-    """What is left of the streaming view when the command has ended (M-10): rules, exit code, duration."""
-    result, description = masked(result), described(result, description)
-    view = viewport(result, most=most)
-    word, name = status(result.outcome)
-    code = result.exit_code
-    return [
-        said(("Running: ", "faint"), (escaped(description), "command"))
-        if description
-        else command_line(result, look.width),
-        rule(look),
-        *contents(view),
-        rule(look),
-        said((word, name)) if code is None else said(("Exit code: ", "faint"), (str(code), name)),
-        said(("Duration: ", "faint"), duration(result.duration)),
-        *notes(result, view, look),
-    ]
+def _whole(command: str, look: Look) -> Drawing:
+    """For copying: of several lines, each begins where it begins. Only what we have broken is indented."""
+    if many := command.strip("\n").count("\n"):
+        lines = continued(command, look.width)
+        return [said((f"$ ({many + 1:,} lines)", "faint")), *(said((line, "command")) for line in lines)]
+    lines = continued(command, look.width - 2)
+    return [said(("  " if number else "$ ", "faint"), (line, "command")) for number, line in enumerate(lines)]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from io import StringIO
 from typing import TypeAlias
 
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console, ConsoleRenderable
 from rich.style import Style
-from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from nacre.patterns import later
-from nacre.views.escape import printed
+from nacre.views.escape import in_ascii, printed
 from nacre.views.look import Look
 
 Drawing: TypeAlias = "list[ConsoleRenderable]"
+
+_HEIGHT = 1000
+"""Lines. Nothing here depends on it."""
+_QUOTED = later(r"`[^`]*`")
+_GLUE = "\x00"
+"""For a blank at which no line ends. (What is printable holds none.)"""
 
 STYLES = {
     "good": "green",
@@ -59,86 +62,55 @@ def titled(look: Look, title: Text, status: Text | None = None, name: str = "fai
     line.append_text(title)
     end = Text() if status is None else Text.assemble(" ", status, " ", (look.rule * 2, style(name)))
     room = look.width - line.cell_len - end.cell_len - 1
+    if not look.utf8:
+        room -= len(in_ascii(line.plain)) - line.cell_len
     line.append(" ")
     line.append(look.rule * max(room, 1), style(name))
     line.append_text(end)
     return line
 
 
-def wrapped(text: str, look: Look, label: str) -> Drawing:
-    """Our own sentences, between words: a path that is longer than a line stays one."""
+def wrapped(text: str, look: Look, label: str, *, copied: bool = True) -> Drawing:
+    """Our own sentences, between words. A path that is longer than a line stays one, and so does what stands in
+    backquotes: it is for copying (`copied`; else only if it fits on a line)."""
     words = printed(" ".join(text.split()))
     room = max(look.width - len(label), 20)
-    lines = textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False)
-    return [said((" " * len(label) if number else label, "faint"), line) for number, line in enumerate(lines)]
+    glued = _QUOTED.sub(
+        lambda found: found[0].replace(" ", _GLUE) if copied or len(found[0]) <= room else found[0], words
+    )
+    lines = textwrap.wrap(glued, room, break_long_words=False, break_on_hyphens=False)
+    return [
+        said((" " * len(label) if number else label, "faint"), line.replace(_GLUE, " "))
+        for number, line in enumerate(lines)
+    ]
 
 
-def render(drawing: Drawing, look: Look) -> str:
-    """As the terminal takes it."""
-    console = Console(
+def console(look: Look, *, record: bool = False) -> Console:
+    """One that writes nowhere, and takes nothing from the environment: all that it would look for there is given."""
+    return Console(
         file=StringIO(),
         width=look.width,
+        height=_HEIGHT,
+        record=record,
         force_terminal=look.colour,
+        force_interactive=False,
+        force_jupyter=False,
         color_system="standard" if look.colour else None,
+        no_color=not look.colour,
         legacy_windows=False,
         highlight=False,
         markup=False,
         emoji=False,
         safe_box=False,
-        _environ={},
     )
-    with console.capture() as captured:
-        _print(console, drawing)
+
+
+def render(drawing: Drawing, look: Look) -> str:
+    """As the terminal takes it."""
+    paper = console(look)
+    with paper.capture() as captured:
+        for each in drawing:
+            # a line that is too long is the terminal's to wrap: it knows that it is one, and copies it as one
+            paper.print(each, soft_wrap=isinstance(each, Text), end="\n" if isinstance(each, Text) else "")
     text = captured.get()
-    return text if look.utf8 else text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
-
-
-def _print(console: Console, drawing: Iterable[ConsoleRenderable]) -> None:
-    for each in drawing:
-        # a line that is too long is the terminal's to wrap: it knows that it is one, and copies it as one
-        console.print(each, soft_wrap=isinstance(each, Text), end="\n" if isinstance(each, Text) else "")
-
-
-_ASCII = str.maketrans(
-    {"…": "...", "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+", "⟨": "<", "⟩": ">"}
-)  # what we draw with
-
-# pictures
-
-_BASE = [(46, 52, 64), (191, 54, 61), (40, 140, 74), (154, 103, 0), (36, 91, 191), (150, 60, 170), (20, 120, 135)]
-LIGHT = TerminalTheme((255, 255, 255), (36, 41, 47), [*_BASE, (110, 119, 129)], [*_BASE, (140, 149, 159)])
-_DARK = [
-    (72, 79, 88),
-    (255, 123, 114),
-    (86, 211, 100),
-    (227, 179, 65),
-    (121, 192, 255),
-    (210, 168, 255),
-    (86, 212, 221),
-]
-DARK = TerminalTheme((13, 17, 23), (201, 209, 217), [*_DARK, (177, 186, 196)], [*_DARK, (255, 255, 255)])
-_FONT_FACE = later(r"@font-face \{\{.*?\}\}\s*", 16)  # DOTALL
-_REMARK = later(r"\s*<!--.*?-->")
-_FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
-
-
-def render_svg(drawing: Drawing, look: Look, *, title: str, light: bool = False) -> str:
-    """As a picture, which needs nothing from anywhere else."""
-    console = Console(
-        file=StringIO(), width=look.width, record=True, force_terminal=True, color_system="standard",
-        legacy_windows=False, highlight=False, markup=False, emoji=False, _environ={},
-    )  # fmt: skip
-    _print(console, drawing)
-    return console.export_svg(
-        title=title,
-        theme=LIGHT if light else DARK,
-        code_format=_svg_format(),
-        font_aspect_ratio=0.61,
-        unique_id="nacre",
-    )
-
-
-def _svg_format() -> str:
-    """Without the fonts that would be fetched from somewhere, and without the address of whoever made it."""
-    form = _REMARK.sub("", _FONT_FACE.sub("", CONSOLE_SVG_FORMAT))
-    return form.replace("Fira Code, monospace", _FONTS).replace("font-family: arial", "font-family: sans-serif")
+    return text if look.utf8 else in_ascii(text)

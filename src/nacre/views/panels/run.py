@@ -34,7 +34,7 @@ from nacre.views.escape import columns, cut, escaped
 from nacre.views.look import Look
 from nacre.views.masked import described, masked
 from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
-from nacre.views.simplify import display
+from nacre.views.simplify import parted
 from nacre.views.viewport import MOST, Counts, Line, View, count_lines, viewport
 
 
@@ -50,16 +50,17 @@ def panel(
     """`lines`: how many of stdout and stderr there were, where somebody has counted; else those of the capture."""
     result, description = masked(result), described(result, description)
     view = viewport(result, most=most)
-    word, name = status(result.outcome)
-    return [
-        header(result, look, (word, name)),
+    state = status(result.outcome)
+    above: list[Text] = [
+        header(result, look, state),
         *parameters(result, timeout=timeout, description=description),
         rule(look),
         *contents(view),
         rule(look),
-        footer(result, view, lines),
-        *notes(result, view, look),
     ]
+    below = notes(result, view, look)
+    tall = 0 < look.height <= sum(-(-each.cell_len // look.width) or 1 for each in above) + len(below) + 1
+    return [*above, footer(result, view, lines, state if tall else None), *below]
 
 
 def status(outcome: Outcome) -> tuple[str, str]:
@@ -92,19 +93,19 @@ def status(outcome: Outcome) -> tuple[str, str]:
 
 
 def header(result: Result, look: Look, state: tuple[str, str]) -> Text:
-    room = look.width - columns(state[0]) - 10
+    room = look.width - columns(state[0]) - (10 if look.utf8 else 14)  # "..." for "…"
     return titled(look, command_line(result, room), said(state))
 
 
 def command_line(result: Result, room: int) -> Text:
     """`$ command` on one line of so many columns, what is cut counted."""
     room = max(room - 2, 16)
-    line = cut(display(result.command, result.cwd, most=room), room)
-    gist, dots, rest = line.partition(" … +")
-    return said(("$ ", "faint"), (gist, "command"), (dots + rest, "note"))
+    gist, remark = parted(result.command, result.cwd, most=room)
+    line = cut(gist + remark, room)
+    return said(("$ ", "faint"), (line[: len(gist)], "command"), (line[len(gist) :], "note"))
 
 
-def parameters(result: Result, *, timeout: float | None, description: str) -> Drawing:
+def parameters(result: Result, *, timeout: float | None, description: str) -> list[Text]:
     parts: list[str | tuple[str, str]] = [("cwd: ", "faint"), escaped(result.cwd)]
     if timeout is not None:
         parts += [("  timeout: ", "faint"), f"{timeout:g}s" if timeout != float("inf") else "none"]
@@ -112,11 +113,11 @@ def parameters(result: Result, *, timeout: float | None, description: str) -> Dr
         parts += [("  pid: ", "faint"), str(result.pid)]
     if result.enforced:
         parts += [("  confined: ", "faint"), escaped(", ".join(result.enforced))]
-    lines: Drawing = [said((escaped(description), "italic"))] if description else []
+    lines = [said((escaped(description), "italic"))] if description else []
     return [*lines, said(*parts)]
 
 
-def contents(view: View) -> Drawing:
+def contents(view: View) -> list[Text]:
     if not view.lines:
         return [said(("(no output)", "note"))]
     return [_line(line, view) for line in view.lines]
@@ -133,8 +134,9 @@ def _line(line: Line, view: View) -> Text:
     return text
 
 
-def footer(result: Result, view: View, lines: Counts | None) -> Text:
-    parts: list[str | tuple[str, str]] = []
+def footer(result: Result, view: View, lines: Counts | None, state: tuple[str, str] | None = None) -> Text:
+    """`state`: once more, where the header is out of sight."""
+    parts: list[str | tuple[str, str]] = [] if state is None else [state, "  "]
     if view.cut or result.dropped:
         parts.append(("(truncated) ", "bold magenta"))
     for name, part, counted in (("stdout", result.out, 0), ("stderr", result.err, 1)):
@@ -163,7 +165,8 @@ def notes(result: Result, view: View, look: Look) -> Drawing:
             found.append(f"Instead: {instead}")
     found += result.remarks
     if result.task is not None:
-        found.append(f"{result.task.id}: nacre output {result.task.id} reads it, nacre kill {result.task.id} ends it")
+        id = result.task.id
+        found.append(f"{id}: `nacre output {id}` reads it, `nacre kill {id}` ends it")
     if (spill := result.spill) is not None:
         found.append(f"{'all' if spill.complete else 'the first'} {spill.bytes:,} bytes are in {spill.path}")
     if view.deaf:

@@ -65,7 +65,7 @@ class Zones:
             results.append(replace(bare, out=_captured(self.stdout)))
         if self.stderr:
             results.append(replace(bare, err=_captured(self.stderr)))
-        lines = [line for each in results for line in contents(viewport(each))]
+        lines: Drawing = [line for each in results for line in contents(viewport(each))]
         return lines or [said(("(no output)", "note"))]
 
     @property

@@ -1,0 +1,40 @@
+"""`nacre run --view stream`: the output as it comes, between what runs and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nacre.cli.output import Output
+from nacre.cli.speak import encoded
+from nacre.cli.terminal import look
+from nacre.result import Hides, Result
+from nacre.views.panels.paint import render
+from nacre.views.panels.streamed import closing, opening
+
+
+class Streaming(Output):
+    def __init__(
+        self,
+        command: str,
+        cwd: str,
+        *,
+        description: str,
+        on_failure: Callable[[], None],
+        hides: Callable[[], Hides],
+    ) -> None:
+        """`hides`: asked for what may not be shown."""
+        super().__init__(on_failure)
+        self._hides = hides
+        self._command, self._cwd, self._description = command, cwd, description
+        self.begun = False
+
+    async def begin(self) -> None:
+        self.begun = True
+        shown, hidden = look(), self._hides()
+        command, description = hidden.mask(self._command), hidden.mask(self._description)
+        lines = opening(command, self._cwd, shown, description=description)
+        await self._put(1, encoded(render(lines, shown), 1))
+
+    def closing(self, result: Result) -> str:
+        shown = look()
+        return ("\n" if self.line_is_open else "") + render(closing(result, shown), shown)
