@@ -81,7 +81,7 @@ class Arguments:
             return None
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**62:
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**64:
             raise bad(name, value, "Give a whole number.")
         return value
 
@@ -95,9 +95,10 @@ class Arguments:
         return dict(value)
 
     def check_rest(self) -> None:
-        if not self._given:
+        rest = [*self._given, *(name for name in self._null if name not in self._known)]
+        if not rest:
             return
-        name = next(iter(self._given))
+        name = rest[0]
         from difflib import get_close_matches
 
         near = get_close_matches(name, self._known, n=1)

@@ -85,6 +85,7 @@ def _value(parameter: Parameter, given: Arguments) -> Any:
             return given.strings(name)
         case "integer" | "number":
             if parameter.null_is_unlimited and given.is_null(name):
+                given.take(name)
                 return math.inf
             value = given.whole(name) if parameter.kind == "integer" else given.number(name, 0.0)
             return None if value is None else _measured(parameter, value)

@@ -13,7 +13,7 @@ from nacre.result import Cancelled, NotStarted, Refused
 from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Decision, Verdict
 
-_NOBODY = "It needs a person's word, and nobody was asked: pass ToolContext(approve=…), or `nacre run --yes`"
+NOBODY = "It needs a person's word, and nobody was asked"
 _DENIED = "A person was asked, and said no"
 
 
@@ -39,7 +39,7 @@ async def permission(
     if verdict.decision is Decision.REFUSE:
         return Refused(verdict.rule, verdict.what, verdict.instead)
     if ctx.approve is None:
-        return Refused(verdict.rule, f"{verdict.what}. {_NOBODY}", verdict.instead)
+        return Refused(verdict.rule, f"{verdict.what}. {NOBODY}", verdict.instead)
     from nacre.matter import matter_of  # not loaded for those who are never asked
 
     answer = await _asked(replace(verdict, matter=matter_of(request, plan, script, stdin)), ctx)

@@ -44,8 +44,8 @@ def input_schema(tool: Tool) -> dict[str, Any]:
 def _property(parameter: Parameter) -> dict[str, Any]:
     kind = parameter.kind
     found: dict[str, Any] = {"type": "object" if kind == "strings" else kind}
-    if parameter.null_is_unlimited:
-        found["type"] = [kind, "null"]
+    if parameter.nullable or parameter.null_is_unlimited:
+        found["type"] = [found["type"], "null"]
     if kind == "strings":
         found["additionalProperties"] = {"type": "string"}
     if parameter.choices:

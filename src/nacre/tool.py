@@ -22,6 +22,7 @@ from nacre.errors import InvalidRequest
 from nacre.frozen import frozen, replace
 from nacre.gate import Gate
 from nacre.guard import Guard, remember, restored
+from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
 from nacre.keeper.live import LiveRun, Stillborn, start
@@ -208,12 +209,15 @@ async def answered(
     from nacre.passing import passed_on
     from nacre.views.answers import answer, problem
 
+    asked = None
     try:
         asked = understood(arguments, profile)
         events = stream if asked.capture else passed_on(stream)
         result = await ending(events(asked.request, ctx))
     except InvalidRequest as error:
-        return problem(error, profile.tool.complaint)
+        view = None if asked is None else profile.view  # what the schema forbids is no call, and has no output
+        hidden = Hidden(ctx.secrets, host_environment())
+        return problem(error, view, complaint=profile.tool.complaint, hidden=hidden)
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
     directory = None if place is None else absolute(place, "output_dir")
     name = spill_name(ctx.conversation_id)

@@ -26,7 +26,7 @@ def test_some_profiles_as_json(nacre: Nacre) -> None:
     done = nacre("profiles", "--json", "phoenix", "default")
     phoenix, default = json.loads(done.out)["profiles"]
     assert (phoenix["name"], phoenix["default timeout"], phoenix["parameters"]) == ("phoenix", "30 s", "command, mode?")
-    assert (default["name"], default["when the time is up"]) == ("default", "goes on as a task")
+    assert (default["name"], default["when the time is up"]) == ("default", "a call: goes on as a task; a run: ended")
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ BAD: dict[str, tuple[Any, str, str]] = {
     "blank-command": ({"command": " \n"}, "empty_command", "command"),
     "number-for-command": ({"command": 5}, "bad_command", "command"),
     "misspelt": ({"command": "true", "timeout_second": 3}, "unknown_argument", "timeout_second"),
+    "unknown-null": ({"command": "true", "colour": None}, "unknown_argument", "colour"),
     "mode": ({"command": "true", "mode": "fast"}, "bad_mode", "mode"),
     "negative": ({"command": "true", "timeout_seconds": -1}, "bad_timeout_seconds", "timeout_seconds"),
     "word-for-number": ({"command": "true", "timeout_seconds": "soon"}, "bad_timeout_seconds", "timeout_seconds"),
@@ -121,6 +122,21 @@ async def test_secrets_are_masked_in_the_text_and_in_the_data(bash: Bash) -> Non
     ctx = ToolContext(secrets=("hunter2-hunter2",))
     answer = await bash.call({"command": "echo hunter2-hunter2"}, ctx)
     assert "hunter2" not in answer.text + json.dumps(answer.data)
+
+
+async def test_a_secret_in_a_bad_call_is_masked(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, secrets=("hunter2-hunter2",))
+    for name in ("default", "mycode", "tunacode"):
+        answer = await Bash(name).call({"command": "ls", "cwd": "/no/hunter2-hunter2"}, ctx)
+        assert answer.error == "cwd_missing"
+        assert "hunter2" not in answer.text + json.dumps(dict(answer.data))
+
+
+async def test_a_model_is_not_told_how_a_person_would_answer(bash: Bash) -> None:
+    answer = await bash.call({"command": "git reset --hard"})
+    assert "It needs a person's word, and nobody was asked. Instead:" in answer.text
+    assert "--yes" not in answer.text
+    assert "approve" not in answer.text
 
 
 async def test_half_a_secret_at_a_cut_is_masked(tmp_path: Path) -> None:

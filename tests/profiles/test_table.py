@@ -48,7 +48,7 @@ def test_our_own_says_this() -> None:
         "slow timeout": "900 s",
         "maximum": "3600 s",
         "unit of the parameter": "seconds",
-        "when the time is up": "goes on as a task",
+        "when the time is up": "a call: goes on as a task; a run: ended",
         "from TERM to KILL": "1.5 s",
         "jobs left running": "kept as a task",
         "streams": "two",

@@ -24,9 +24,10 @@ from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
 from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
+from nacre.permission import NOBODY
 from nacre.plan import hidden_for
 from nacre.profiles import Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Hides, Result, Started, TaskRef
+from nacre.result import Cancelled, Chunk, Ended, Event, Hides, Refused, Result, Started, TaskRef
 from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
 
@@ -217,6 +218,8 @@ class Drive:
                 put(finale(result, options, timeout=self._timeout(), lines=lines))
             case _:
                 self.say(words_on(result, background=options.background))
+        if isinstance(result.outcome, Refused) and NOBODY in result.outcome.reason:
+            say("--yes answers for you")
         if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
             say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
         if result.task is not None and options.background and self._view not in ("panel", "stream"):

@@ -11,7 +11,9 @@ DEFAULT = Profile(
             "Run a shell command with bash, in a fresh shell: `cd` and variables do not carry over to the next call. "
             "stdin is empty and there is no terminal, so pass answers by flags. A command that has not ended after "
             "`timeout_seconds` goes on as a task, and so does what it leaves running; the answer then names the task's "
-            "id and its output file. Long output is cut in the middle and kept in a file that the answer names."
+            "id and its output file. Long output is cut in the middle and kept in a file that the answer names. "
+            "Commands are checked first: one that would destroy what cannot be brought back is not run, and the answer "
+            "says what to do instead."
         ),
         parameters=(
             Parameter(

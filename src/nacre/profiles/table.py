@@ -29,7 +29,7 @@ def facts(profile: Profile) -> dict[str, str]:
     tool = profile.tool
     return {
         "default timeout": seconds(profile.timeout),
-        "slow timeout": seconds(profile.slow_timeout),
+        "slow timeout": seconds(profile.slow_timeout) if any(each.to == "mode" for each in tool.parameters) else NONE,
         "maximum": seconds(profile.max_timeout),
         "unit of the parameter": _unit(tool.parameters),
         "when the time is up": _deadline(profile),
@@ -75,8 +75,9 @@ def _unit(parameters: tuple[Parameter, ...]) -> str:
 
 
 def _deadline(profile: Profile) -> str:
-    goes_on = profile.on_timeout == "promote" or profile.tool.deadline == "yield_after"
-    return "goes on as a task" if goes_on else "ended"
+    if profile.on_timeout == "promote":
+        return "goes on as a task"
+    return "a call: goes on as a task; a run: ended" if profile.tool.deadline == "yield_after" else "ended"
 
 
 def _rules(policy: Policy) -> str:

@@ -33,6 +33,8 @@ class Parameter:
     unit: float = 1.0
     """Seconds in one of it."""
     zero_is_default: bool = False
+    nullable: bool = False
+    """The schema lets it be null, which is as if it were not given."""
     null_is_unlimited: bool = False
 
 

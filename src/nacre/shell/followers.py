@@ -39,6 +39,7 @@ LISTED = {
         "python3.6 python3.7 python3.8 python3.9 rbash ruby runuser screen script sg sh source ssh su tclsh tcsh "
         "tmux trap yash zsh"
     ),
+    "ourselves": "nacre",
     "builtins": (
         ": [ alias break cd chdir compgen continue declare exit export false getopts jobs let local mapfile popd "
         "pushd pwd read readarray readonly return set shift shopt test true typeset umask unalias unset wait"

@@ -207,6 +207,8 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
     rest = command.argv[shape.first(command.argv) :]
     if base == "deno" and rest[:1] == ("eval",):
         code = next((word for word in rest[1:] if word[:1] != "-"), None)
+    if code is None and shape.value(command.argv, "-m") == "nacre":
+        return runner.follow(command, ("nacre", *rest), state)
     if code is None and base.endswith("awk"):
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):

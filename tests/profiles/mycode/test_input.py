@@ -113,7 +113,7 @@ async def test_what_cannot_be_meant_is_a_clear_error_and_nothing_runs(asked: Any
         asked = {"command": "true", **asked}
     answer = await BASH.call(asked)
     assert (answer.error, answer.result) == (code, None)
-    assert answer.text.startswith(f"Error ({code}): ")
+    assert answer.data["error"]["code"] == code
     assert answer.data["error"]["hint"]
 
 

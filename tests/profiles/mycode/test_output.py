@@ -37,13 +37,16 @@ async def test_a_command_that_went_well() -> None:
         "stdout": "out\n",
         "stderr": "err\n",
         "exit_code": 0,
+        "truncated": False,
     }
 
 
 @pytest.mark.req("M-02")
 async def test_the_keys_are_these_in_this_order() -> None:
     got = await BASH.call({"command": "true"})
-    assert list(got.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms"]
+    assert list(got.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms", "truncated"]
+    failed = await BASH.call({"command": "false"})
+    assert list(failed.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms"]
     long = await BASH.call({"command": "seq 20000"})
     assert list(long.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms", "truncated"]
 
@@ -148,6 +151,7 @@ async def test_what_a_command_leaves_running_is_named(life: Lifeline) -> None:
         "stdout": "started\n",
         "stderr": "",
         "exit_code": 0,
+        "truncated": False,
         "task_id": got["task_id"],
         "output_file": got["output_file"],
     }

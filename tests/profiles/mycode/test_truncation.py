@@ -38,7 +38,7 @@ def marker(count: int) -> str:
 @pytest.mark.parametrize("length", [29_999, 30_000])
 async def test_up_to_the_limit_nothing_is_cut(length: int) -> None:
     got = await data(printing(f"'x' * {length}"))
-    assert got == {"success": True, "stdout": "x" * length, "stderr": "", "exit_code": 0}
+    assert got == {"success": True, "stdout": "x" * length, "stderr": "", "exit_code": 0, "truncated": False}
 
 
 @pytest.mark.req("M-08")

@@ -10,7 +10,7 @@ from typing import Any, assert_never, cast
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, Text, View
-from nacre.result import KINDS, Lost, NotStarted, Result
+from nacre.result import KINDS, Hides, Lost, NotStarted, Result
 from nacre.views.answers.answer import Answer
 
 __all__ = ["Answer", "answer", "problem"]
@@ -27,11 +27,20 @@ def answer(result: Result, view: View, *, directory: str | None = None, name: st
     return replace(made, text=result.hidden.mask(made.text), data=data, error=failed, result=result)
 
 
-def problem(error: InvalidRequest, complaint: str = "") -> Answer:
-    """A call that cannot be meant."""
+def problem(
+    error: InvalidRequest, view: View | None = None, *, complaint: str = "", hidden: Hides | None = None
+) -> Answer:
+    """A call that cannot be meant, in the shape of an answer where that has a place for it."""
     said = f"{complaint}{error}" if complaint else f"Error ({error.code}): {error}"
     told = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
-    return Answer(text=said, data={"error": told}, error=error.code)
+    made = Answer(text=said, data={"error": told}, error=error.code)
+    if isinstance(view, Fields):
+        from nacre.views.answers import fields
+
+        made = fields.problem(made, str(error))
+    if hidden is None:
+        return made
+    return replace(made, text=hidden.mask(made.text), data=hidden.mask_all(dict(made.data)))
 
 
 def _shaped(result: Result, view: View, directory: str | None, name: str) -> Answer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, assert_never
 
+from nacre.frozen import replace
 from nacre.output.decode import clean
 from nacre.profiles.view import Fields
 from nacre.result import (
@@ -33,6 +34,12 @@ from nacre.views.answers.whole import Whole, whole
 def answer(result: Result, view: Fields) -> Answer:
     data = _data(result, view.limit)
     return Answer(text=json.dumps(data, ensure_ascii=False), data=data)
+
+
+def problem(made: Answer, message: str) -> Answer:
+    """A call that could not be run, as the same object."""
+    data = {**_fields(success=False, stderr=message, code=1), **made.data}
+    return replace(made, text=json.dumps(data, ensure_ascii=False), data=data)
 
 
 def shortened(stream: Whole, limit: int) -> tuple[str, bool]:
@@ -96,7 +103,8 @@ def _data(result: Result, limit: int) -> dict[str, Any]:
     made = _fields(
         success=result.ok, stdout=out, stderr=err, code=exit_code(result), duration=round(result.duration * 1000)
     )
-    return made | _further(result, out_cut or err_cut)
+    cut = out_cut or err_cut
+    return made | ({"truncated": False} if result.ok and not cut else {}) | _further(result, cut)
 
 
 def _fields(*, success: bool, stdout: str = "", stderr: str = "", code: int = 0, duration: int = 0) -> dict[str, Any]:

@@ -1,0 +1,35 @@
+"""`nacre run` in a command is no way past the rules: what it would run is looked at."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre import Decision, check
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "nacre run --yes 'git reset --hard'",
+        "nacre run 'git reset --hard'",
+        "nacre run --timeout 5 --cwd /tmp 'git reset --hard'",
+        "python3 -m nacre run --yes 'git reset --hard'",
+        "python -m nacre run 'git reset --hard'",
+        "echo 'git reset --hard' | nacre run --yes -",
+        "nacre run --env X='git reset --hard' 'eval \"$X\"'",
+        "nacre run --stdin 'git reset --hard' bash",
+        "echo 'git reset --hard' | nacre run --stdin - bash",
+        "sudo nacre run --yes 'sudo git reset --hard'",
+        "nacre run \"nacre run --yes 'git reset --hard'\"",
+    ],
+)
+def test_what_it_would_run_is_found(command: str) -> None:
+    verdict = check(command, cwd="/home/dev/project")
+    assert (verdict.decision, verdict.rule) == (Decision.ASK, "git-reset-hard")
+
+
+@pytest.mark.parametrize(
+    "command", ["nacre run 'git status'", "nacre tasks", "nacre check 'git reset --hard'", "nacre"]
+)
+def test_what_runs_nothing_of_the_kind_passes(command: str) -> None:
+    assert check(command, cwd="/home/dev/project").allowed
