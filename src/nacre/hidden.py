@@ -50,19 +50,24 @@ class Hidden:
             self._found = tuple(dict.fromkeys((*self._given, *removed)))
         return self._found
 
-    def mask(self, text: str) -> str:
-        """The text without them."""
+    def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+        """The text without them, as a command has written it, or as it is shown; `_cut`: there was more of it."""
         values = self.values()
         if not values or not text:
             return text
-        from nacre.output.secrets import mask  # not loaded for those who hide nothing
+        from nacre.output.secrets import mask_raw  # not loaded for those who hide nothing
 
-        return mask(text, values)
+        return mask_raw(text, values, starts_cut=starts_cut, ends_cut=ends_cut)
 
     def mask_all(self, data: Any) -> Any:
-        """Every text in plain data."""
+        """Every text in plain data. What nacre says may be cut, and is then masked to the cut."""
         if isinstance(data, str):
-            return self.mask(data)
+            values = self.values()
+            if not values or not data:
+                return data
+            from nacre.output.secrets import mask_said
+
+            return mask_said(data, values)
         if isinstance(data, dict):
             return {name: self.mask_all(value) for name, value in data.items()}
         return [self.mask_all(value) for value in data] if isinstance(data, list) else data
