@@ -14,12 +14,12 @@ from typing import Any
 from nacre.arguments import Arguments, bad
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
-from nacre.frozen import replace
 from nacre.hidden import Hidden
-from nacre.notes import marked, note, shown
-from nacre.output import Options, Shaped
-from nacre.output.decode import clean, decode
-from nacre.output.source import source_of
+from nacre.notes import note
+from nacre.output import Options, shape
+from nacre.output.decode import clean
+from nacre.output.remarks import quoted
+from nacre.output.secrets import mask_said
 from nacre.result import Captured, Exited, describe
 from nacre.tasks.log import Output
 from nacre.tasks.task import Task
@@ -116,9 +116,9 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
             case "TaskOutput":
                 text = await _task_output(given, tasks, hidden.values())
             case "KillShell":
-                text = await _kill_shell(given, tasks)
+                text = mask_said(await _kill_shell(given, tasks), hidden.values())
             case "TaskList":
-                text = await asyncio.to_thread(_task_list, given, tasks)
+                text = mask_said(await asyncio.to_thread(_task_list, given, tasks), hidden.values())
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
                 text = _error("no_such_tool", f"There is no tool {name!r:.60}.", hint)
@@ -144,7 +144,7 @@ async def _task_output(given: Arguments, tasks: Tasks, secrets: tuple[str, ...])
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
     text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines, secrets)
-    parts = [_status(last.task), *text]
+    parts = [mask_said(_status(last.task), secrets), *text]
     if text:
         parts.append(note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
     else:
@@ -191,14 +191,12 @@ def _excerpt(
     captured, gone = _captured(read)
     notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
     notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
-    shaped = shown(captured, _OPTIONS, secrets=secrets)
+    shaped = shape(captured, _OPTIONS, secrets=secrets)
     parts = [*map(note, notes), shaped.text]
-    if shaped.omitted_bytes and not shaped.binary:
-        exact = shown(captured, replace(_OPTIONS, fold=False), secrets=secrets)
-        place = read[0].start + _shown_of(captured, exact, secrets)
-        parts[-1] = exact.text
-        if shaped.omitted_bytes > gone:
-            parts.append(note(f"since={place} reads what is left out"))
+    if shaped.omitted_bytes > gone and not shaped.binary:
+        parts.append(note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
+    if shaped.similar:
+        parts.append(note(f"all of it, with the similar lines, is in {quoted(read[-1].task.output_file)}"))
     if gone:
         parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
     return [part for part in parts if part], read[-1]
@@ -223,19 +221,6 @@ def _captured(read: list[Output]) -> tuple[Captured, int]:
     return captured, sum(read[n].dropped for n in gaps)
 
 
-def _shown_of(captured: Captured, shaped: Shaped, secrets: tuple[str, ...]) -> int:
-    """How many bytes at the beginning are shown, or less than that."""
-    lines = shaped.text.split("\n")
-    head = "\n".join(lines[: lines.index(shaped.notes[0])])
-    if decode(captured.head).startswith(head):
-        count = len(head.encode())
-        return count + 1 if captured.head[count : count + 1] == b"\n" else count
-    source = source_of(marked(captured), secrets, None)
-    number = source.number(min(len(head) + 1, len(source.text) if source.gap is None else source.gap)) or 1
-    place = len(b"".join(captured.head.splitlines(keepends=True)[: number - 1]))
-    return place or len(head.encode())
-
-
 def _status(task: Task, *, brief: bool = False) -> str:
     if task.outcome is None:
         return f"{task.id} cannot be read: {task.problem}"
@@ -248,6 +233,7 @@ def _status(task: Task, *, brief: bool = False) -> str:
         text = f"{task.id} {how}" + (f" after {seconds(task.duration)}" if task.state == "ended" else "")
     if brief:
         return text
+    text = note(text)
     if task.out_of_memory:
         text += f"\n{note('it ran out of memory')}"
     if task.running:
