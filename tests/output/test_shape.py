@@ -212,6 +212,16 @@ def test_lines_that_are_folded_but_not_the_same_are_in_the_file_that_is_named() 
     assert made.text.count(FILE.path) == 1
 
 
+def test_lines_that_the_output_has_erased_are_in_the_file_that_is_named() -> None:
+    data = b"important\nand this\n\x1b[H\x1b[2J\x1b[3Jdone\n"
+    made = shape(data, spill=FILE)
+    assert made.text == "done\n[… the 2 erased lines are in /tmp/out.log]"
+    assert made.erased == 2
+    assert shape(data).text == "done"
+    bar = "".join(f"\r\x1b[2K{step}%\n\x1b[1A\x1b[J" for step in range(9)).encode()
+    assert shape(bar, spill=FILE).erased == 0
+
+
 def test_a_tail_that_begins_within_a_sequence_does_not_show_its_rest() -> None:
     for rest in ("1;44mred \x1b[0mtext", "[31mred \x1b[0mtext", "itle of a window\x07red \x1b]0;x\x07text"):
         part = Captured(head=b"head\n", tail=rest.encode(), seen=10_000, dropped=10_000 - 5 - len(rest))
@@ -332,9 +342,9 @@ def test_a_secret_on_both_sides_of_the_gap_is_not_shown_in_its_error_line() -> N
 
 
 def test_options_that_leave_no_room_are_refused() -> None:
-    for wrong in ({"chars": LEAST_CHARS - 1}, {"lines": 1}, {"tokens": 3}):
+    for chars, lines, most in ((LEAST_CHARS - 1, 10, None), (LEAST_CHARS, 1, None), (LEAST_CHARS, 10, 3)):
         with pytest.raises(ValueError, match="so little"):
-            Options(**wrong)
+            Options(chars=chars, lines=lines, tokens=most)
     with pytest.raises(ValueError, match=r"share, from 0 to 1, not 2\.0"):
         Options(head=2.0)
     with pytest.raises(ValueError, match="not -1"):

@@ -110,6 +110,32 @@ async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, s
     assert further > place
 
 
+async def test_the_part_that_is_not_shown_is_counted_and_its_errors_are(tasks: Tasks, store: Path) -> None:
+    numbers = b"".join(b"%07d\n" % n for n in range(100_000))
+    id = ended_task(store, Exited(0), numbers + b"Error: in the middle\n" + numbers)
+    lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
+    shown = sum(line.isdigit() for line in lines)
+    place = next(number for number, line in enumerate(lines) if line.startswith("[…"))
+    assert lines[place].startswith(f"[… {200_001 - shown:,} lines, ")
+    assert lines[place + 1 : place + 3] == ["[… one of them tells of errors:]", "[… 100001: Error: in the middle]"]
+
+
+async def test_lines_that_are_folded_or_erased_are_in_the_log_that_is_named(tasks: Tasks, store: Path) -> None:
+    data = b"gone\n\x1b[2J" + b"".join(b"copied item %d of the lot\n" % n for n in range(100))
+    id = ended_task(store, Exited(0), data)
+    lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
+    assert lines[2] == "[… 98 similar lines]"
+    path = lines[-2].removeprefix("[nacre: all of it, as it was printed, is in ").removesuffix("]")
+    assert Path(path).read_bytes().startswith(data)
+
+
+async def test_half_a_secret_in_a_command_is_masked(tasks: Tasks, store: Path) -> None:
+    secret = "hunter2HUNTER3hunter4xyz"
+    ended_task(store, Exited(0), b"", command=f"sleep 3; : {'x' * 92}{secret}")
+    text = await call("TaskList", {"all": True}, tasks, secrets=[secret])
+    assert f"{'x' * 92}[secret]… (" in text
+
+
 async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Path) -> None:
     data = "".join(f"{n:x}é" for n in range(60_000)).encode()
     id = ended_task(store, Exited(0), data)

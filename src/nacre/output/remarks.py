@@ -81,10 +81,11 @@ def marker(counted: str, source: Source, shown: Cut, spill: Spill | None, room: 
     return whole
 
 
-def similar(count: int, spill: Spill) -> str:
-    """Where lines are that are folded away, if nothing else is left out."""
-    lines = "line is" if count == 1 else "lines are"
-    return f"[… the {count:,} similar {lines} in {quoted(spill.path)}]"
+def unseen(similar: int, erased: int, spill: Spill) -> str:
+    """Where lines are that are folded away, or were erased by the output itself, if nothing is left out."""
+    parts = [f"{count:,} {what}" for count, what in ((similar, "similar"), (erased, "erased")) if count]
+    lines = "line is" if similar + erased == 1 else "lines are"
+    return f"[… the {' and '.join(parts)} {lines} in {quoted(spill.path)}]"
 
 
 def quoted(path: str) -> str:

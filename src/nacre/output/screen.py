@@ -34,6 +34,7 @@ class Screen:
         "_rows",
         "_saved",
         "_unseen",
+        "erased",
         "number",
     )
 
@@ -52,6 +53,8 @@ class Screen:
         self._main: tuple[list[_Row], list[int], int, int] | None = None
         self.number = 0
         """The line of the input that comes now."""
+        self.erased = 0
+        """Rows with something in them that went with the whole display."""
 
     @property
     def _top(self) -> int:
@@ -193,10 +196,13 @@ class Screen:
                 self._blank_above = (top, row)
             self._blank(0, self._column + 1)
             return
+        if how == 2:
+            self.erased += sum(map(bool, self._rows[row:]))
         del self._rows[row + 1 :], self._numbers[row + 1 :]
         self.erase_in_line(how)
         if how == 2:
             top = self._top
+            self.erased += sum(map(bool, self._rows[top:row]))
             del self._rows[top:row], self._numbers[top:row]
             self._row = top
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from nacre.frozen import frozen
 from nacre.output import binary, remarks
+from nacre.output.binary import Binary
 from nacre.output.remarks import Middle, Room
 from nacre.output.secrets import mask
 from nacre.output.source import Source, is_wide, source_of, text_of
@@ -70,14 +71,39 @@ class Shaped:
     """Lines in what is shown that only their number is left of."""
     similar: int = 0
     """Those of them that cannot be known from the others."""
+    erased: int = 0
+    """Lines that the output itself has erased, by clearing the screen."""
     binary: str = ""
     """What it is, when it is not text."""
     notes: tuple[str, ...] = ()
     """The remarks in the text, a line each."""
 
 
+@frozen(kw_only=True)
+class Reading:
+    """A captured stream made out, which is most of the work; it can be shaped more than once."""
+
+    captured: Captured
+    secrets: tuple[str, ...]
+    middle: Middle | None = None
+    binary: Binary | None = None
+    source: Source | None = None
+    """None, if it is binary."""
+
+
+def read(captured: Captured | bytes, *, secrets: Iterable[str] = (), middle: Middle | None = None) -> Reading:
+    hidden = tuple(secrets)
+    if isinstance(captured, bytes):
+        captured = Captured(head=captured, seen=len(captured))
+    if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
+        return Reading(captured=captured, secrets=hidden, binary=found)
+    middle = middle if captured.dropped else None
+    source = source_of(captured, hidden, None if middle is None else middle.lines)
+    return Reading(captured=captured, secrets=hidden, middle=middle, source=source)
+
+
 def shape(
-    captured: Captured | bytes,
+    captured: Captured | Reading | bytes,
     options: Options = DEFAULT,
     *,
     secrets: Iterable[str] = (),
@@ -85,18 +111,15 @@ def shape(
     middle: Middle | None = None,
 ) -> Shaped:
     """What a model reads of it. The `secrets` are masked; the `spill` is named only where something is left out."""
-    hidden = tuple(secrets)
-    if isinstance(captured, bytes):
-        captured = Captured(head=captured, seen=len(captured))
-    if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
-        return _binary(captured, found, options, hidden, spill)
-    middle = middle if captured.dropped else None
-    source = source_of(captured, hidden, None if middle is None else middle.lines)
-    return _text(source, options, hidden, spill, middle)
+    made = captured if isinstance(captured, Reading) else read(captured, secrets=secrets, middle=middle)
+    if made.binary is not None:
+        return _binary(made.captured, made.binary, options, made.secrets, spill)
+    assert made.source is not None
+    return _text(made.source, options, made.secrets, spill, made.middle)
 
 
 def _binary(
-    captured: Captured, found: binary.Binary, options: Options, secrets: tuple[str, ...], spill: Spill | None
+    captured: Captured, found: Binary, options: Options, secrets: tuple[str, ...], spill: Spill | None
 ) -> Shaped:
     data = captured.head + captured.tail
     size = captured.seen - found.before - found.after
@@ -152,9 +175,9 @@ def _text(
     aside = limits.less(for_errors.chars + for_marker.chars, most + 2, _sum(for_errors.quarters, for_marker.quarters))
     shown = cut(text, limits, aside=aside, gap=source.gap, folding=options.fold)
     notes: tuple[str, ...] = ()
-    if shown.complete and shown.similar and spill is not None:
+    if shown.complete and spill is not None and (shown.similar or source.erased):
         again = cut(text, limits.less(for_marker.chars, 1, for_marker.quarters), aside=aside, folding=options.fold)
-        if for_marker.holds(note := remarks.similar(again.similar, spill)):
+        if for_marker.holds(note := remarks.unseen(again.similar, source.erased, spill)):
             shown, notes = again, (note,)
     if shown.complete:
         return Shaped(
@@ -162,6 +185,7 @@ def _text(
             lines=text.count("\n"),
             folded=shown.hidden,
             similar=shown.similar,
+            erased=source.erased,
             notes=notes,
         )
     amount = _amount(source, shown, middle)
@@ -178,6 +202,7 @@ def _text(
         omitted_from=source.extent(shown.start, shown.end)[0],
         folded=shown.hidden,
         similar=shown.similar,
+        erased=source.erased,
         notes=notes,
     )
 

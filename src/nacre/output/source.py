@@ -35,6 +35,8 @@ class Source:
     """Bytes of it all."""
     unit: int = 1
     """Bytes of the smallest character."""
+    erased: int = 0
+    """Lines that were there before the screen was cleared."""
 
     def number(self, place: int) -> int | None:
         """The line of the raw output, from 1, that wrote what is at this place."""
@@ -133,7 +135,7 @@ def source_of(captured: Captured, secrets: tuple[str, ...], dropped_lines: int |
         data = captured.head + captured.tail
         whole = text(data)
         masked = mask(whole.text, secrets)
-        return Source(text=masked, raw=data, head=whole.numbers, seen=len(data), unit=unit)
+        return Source(text=masked, raw=data, head=whole.numbers, seen=len(data), unit=unit, erased=whole.erased)
     begins = captured.tail if encoding else _without_rest(captured.head, captured.tail)
     head, tail = text(captured.head), text(begins, captured.seen - len(begins))
     first = mask(head.text, secrets, ends_cut=True)
@@ -147,6 +149,7 @@ def source_of(captured: Captured, secrets: tuple[str, ...], dropped_lines: int |
         before_tail=None if dropped_lines is None else captured.head.count(b"\n") + dropped_lines,
         seen=captured.seen,
         unit=unit,
+        erased=head.erased + tail.erased,
     )
 
 

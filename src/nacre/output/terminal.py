@@ -54,6 +54,8 @@ class Seen:
     text: str
     numbers: tuple[int, ...] | None = None
     """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
+    erased: int = 0
+    """Lines that were there before the screen was cleared."""
 
 
 def bare(text: str) -> str:
@@ -95,7 +97,7 @@ def seen(text: str) -> Seen:
             screen.newline()
             _feed(screen, line)
     rows, origins = screen.result()
-    return Seen(clean("\n".join(rows)), tuple(origins))
+    return Seen(clean("\n".join(rows)), tuple(origins), screen.erased)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

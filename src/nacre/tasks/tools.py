@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,8 +17,9 @@ from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
 from nacre.hidden import Hidden
 from nacre.notes import note
-from nacre.output import Options, shape
+from nacre.output import Middle, Options, shape
 from nacre.output.decode import clean
+from nacre.output.errors import Scanner
 from nacre.output.remarks import quoted
 from nacre.output.secrets import mask_said
 from nacre.result import Captured, Exited, describe
@@ -32,6 +34,8 @@ _WINDOW = 256 * 1024
 """Bytes of the beginning, and of the end, that are read to be shaped."""
 _TIMEOUT, _LONGEST_TIMEOUT = 30.0, 600.0
 _LISTED = 100
+_SCANNING = 0.3
+"""Seconds in which the part between them is looked through."""
 _PARTS = 20
 """Gaps that are shown; there are hardly ever any."""
 _LEAST = 4
@@ -191,15 +195,29 @@ def _excerpt(
     captured, gone = _captured(read)
     notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
     notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
-    shaped = shape(captured, _OPTIONS, secrets=secrets)
+    middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped)
+    shaped = shape(captured, _OPTIONS, secrets=secrets, middle=middle)
     parts = [*map(note, notes), shaped.text]
     if shaped.omitted_bytes > gone and not shaped.binary:
         parts.append(note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
-    if shaped.similar:
-        parts.append(note(f"all of it, with the similar lines, is in {quoted(read[-1].task.output_file)}"))
+    if shaped.similar or shaped.erased:
+        parts.append(note(f"all of it, as it was printed, is in {quoted(read[-1].task.output_file)}"))
     if gone:
         parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
     return [part for part in parts if part], read[-1]
+
+
+def _middle(tasks: Tasks, id: str, place: int, count: int) -> Middle | None:
+    """What is in the part that is not shown. None: it cannot be read to its end in time."""
+    scanner, end, until = Scanner(_OPTIONS.errors), place + count, time.monotonic() + _SCANNING
+    while place < end:
+        output = tasks.output(id, since=place, limit=min(_WINDOW, end - place))
+        if output.start != place or not output.data or time.monotonic() > until:
+            return None
+        scanner.feed(output.data)
+        place += len(output.data)
+    found = scanner.found()
+    return Middle(scanner.lines, found, scanner.total) if count else None
 
 
 def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> list[Output]:

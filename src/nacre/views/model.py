@@ -11,7 +11,7 @@ from typing import assert_never
 
 from nacre.frozen import frozen, replace
 from nacre.notes import note
-from nacre.output import Middle, Options, shape
+from nacre.output import Middle, Options, Reading, read, shape
 from nacre.output.decode import clean
 from nacre.output.errors import excerpt
 from nacre.output.remarks import EXCERPT, quoted
@@ -74,7 +74,9 @@ class Kept:
 class Text:
     text: str
     cut: bool = False
-    """Some of the output is left out, or folded away, and cannot be known from the text."""
+    """Some of the output is left out, folded away or erased by itself, and cannot be known from the text."""
+    readings: tuple[Reading, ...] = ()
+    """What was made out of the streams, for another rendering of the same."""
 
 
 def model_text(
@@ -85,9 +87,14 @@ def model_text(
 
 
 def rendered(
-    result: Result, options: ModelOptions = DEFAULT, *, secrets: Iterable[str] = (), kept: Kept | None = None
+    result: Result,
+    options: ModelOptions = DEFAULT,
+    *,
+    secrets: Iterable[str] = (),
+    kept: Kept | None = None,
+    readings: tuple[Reading, ...] = (),
 ) -> Text:
-    """The same, and whether it is all."""
+    """The same, and whether it is all. `readings` are those of an earlier rendering, with the same middle."""
     hidden = (*secrets, *(() if result.hidden is None else result.hidden.values()))
     kept = Kept(spill=result.spill) if kept is None else kept
     silent = not result.both.seen
@@ -95,7 +102,7 @@ def rendered(
     after = [remark for remark in result.remarks if not _is_said(remark, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
-    body = _Body(result, options, hidden, kept)
+    body = _Body(result, options, hidden, kept, readings)
     lines = _Lines(options.output, hidden)
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
@@ -103,7 +110,7 @@ def rendered(
     output = [] if silent else [body.within(lines.rest()) or note("nothing but white space")]
     last += where if body.cut else []
     text = "\n".join(part for part in (*first, *output, *last, *lines.left_out()) if part)
-    return Text(text, body.cut)
+    return Text(text, body.cut, tuple(body.readings))
 
 
 def _ending(result: Result, options: ModelOptions, *, silent: bool) -> Iterator[str]:
@@ -225,8 +232,16 @@ class _Lines:
 class _Body:
     """The output as it is shown."""
 
-    def __init__(self, result: Result, options: ModelOptions, secrets: tuple[str, ...], kept: Kept) -> None:
+    def __init__(
+        self,
+        result: Result,
+        options: ModelOptions,
+        secrets: tuple[str, ...],
+        kept: Kept,
+        readings: tuple[Reading, ...],
+    ) -> None:
         self._result = result
+        self.readings = list(readings)
         self.apart = options.apart and bool(result.err.seen)
         self._secrets = secrets
         self._kept = kept
@@ -253,8 +268,12 @@ class _Body:
         return f"{self._stream(result.out, _less(spare, err), nothing)}\n{head}\n{err}"
 
     def _stream(self, captured: Captured, limits: Options, kept: Kept) -> str:
-        shaped = shape(captured, limits, secrets=self._secrets, spill=kept.spill, middle=kept.middle)
-        self.cut = self.cut or bool(shaped.omitted_bytes or shaped.similar)
+        known = [reading for reading in self.readings if reading.captured is captured]
+        if not known:
+            known.append(read(captured, secrets=self._secrets, middle=kept.middle))
+            self.readings += known
+        shaped = shape(known[0], limits, spill=kept.spill)
+        self.cut = self.cut or bool(shaped.omitted_bytes or shaped.similar or shaped.erased)
         return shaped.text
 
 

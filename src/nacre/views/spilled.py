@@ -40,9 +40,14 @@ def for_model(
     kept = look(result, options.output.errors)
     hidden = tuple(secrets)
     text = rendered(result, options, secrets=hidden, kept=kept)
-    if text.cut and kept.spill is None and not result.dropped:
-        spill = written(result.both, directory or _private)
-        text = text if spill is None else rendered(result, options, secrets=hidden, kept=Kept(spill=spill))
+    if (
+        text.cut
+        and kept.spill is None
+        and not result.dropped
+        and (spill := written(result.both, directory or _private))
+    ):
+        kept = Kept(spill=spill)
+        text = rendered(result, options, secrets=hidden, kept=kept, readings=text.readings)
     return text.text
 
 
