@@ -76,6 +76,8 @@ def test_lines_of_one_family_need_not_look_alike() -> None:
         "".join(f"commit {n * 7919 * 7919:08x}a is fine, 12%\n" for n in range(100)),
         "".join(f"10:00:{n % 60:02} answered in {n * 31 % 17} ms\n" for n in range(200)),
         "".join(f"file number {n * n} of the lot\n" for n in range(200)),
+        "".join(f"value number {n} {'#' * (4 + n * 7 % 13)}\n" for n in range(200)),
+        "".join(f"address 10.0.{n}.1 is in use\n" for n in range(200)),
         "".join(f"GET /a/{n}/9 answered {200 if n < 99 else 500}, fine\n" for n in range(0, 400, 3) if n % 7),
     ],
 )

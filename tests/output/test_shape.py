@@ -332,6 +332,14 @@ def test_a_secret_is_not_shown_in_the_first_bytes_of_something_binary() -> None:
     assert shape(data, secrets=[HALVES]).text == f"[binary output, not shown: {len(data)} bytes]"
 
 
+def test_a_path_that_holds_a_secret_is_not_named() -> None:
+    spill = Spill(path=f"/tmp/{HALVES}/out.log", bytes=10**6, complete=True)
+    for data in (b"d e\nf\n" * 1000, bytes(range(256)) * 9, b"".join(b"copied item %d\n" % n for n in range(99))):
+        made = shape(data, SMALL, spill=spill, secrets=[HALVES])
+        assert "out.log" not in made.text
+        assert "out.log" in shape(data, SMALL, spill=spill).text
+
+
 def test_a_secret_on_both_sides_of_the_gap_is_not_shown_in_its_error_line() -> None:
     lines = "x\n" * 100
     data = f"{lines}{HALVES} error: foo\n{lines * 20}error: {HALVES}{lines}".encode()

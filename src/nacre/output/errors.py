@@ -103,7 +103,7 @@ _ERRORS: tuple[_Row, ...] = (
     (("terminate called",), later(r"^terminate called (?:after|without|recursively)\b")),
     ((" [running]:",), later(r"^goroutine \d{1,9} \[running\]:")),
     (("ut of memory",), later(r"\b[Oo]ut of memory\b")),
-    (("ermission denied",), later(r"\b[Pp]ermission denied\b")),
+    (("permission denied", "Permission denied"), later(r"\b[Pp]ermission denied\b")),
     (("o such file or directory",), later(r"\b[Nn]o such file or directory\b")),
     (("command not found",), later(r"\bcommand not found\b")),
     (("o space left on device",), later(r"\b[Nn]o space left on device\b")),

@@ -22,17 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from nacre.frozen import frozen
 from nacre.output.errors import is_notable, notable_lines
-from nacre.output.numbers import NUMBER, told
+from nacre.output.numbers import BAR, NUMBER, told
 from nacre.patterns import later
 
 PROGRESS = 8
 """Hidden lines, at least, of a run of progress."""
 COUNTED = 48
 """Hidden lines, at least, of a run of lines that differ in numbers."""
+SOME = 512
+"""Lines of a run after which one can tell whether it is worth while to go on with it."""
 LONGEST = 2000
 """Characters of a line that may be part of a run."""
 
@@ -66,11 +69,12 @@ _BEGINNINGS = {
 }
 """The first word of a line, what such lines tell of, and how the whole of one looks."""
 _GOT = ("Get:", "Hit:", "Ign:")
+_FIRST = frozenset(" \t[GHI0123456789abcdef━╸╺─█-").union(word[0] for word in _BEGINNINGS)
+"""What any of these begins with."""
 _RUNNING = later(r"0 ?%|(?:^|[ \[(])0/0\b|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
 """Perhaps a share, or the time at the beginning of a line, as a key has it."""
 _NUMBERED = later(r"\s*(?:[^\s:]{1,200}:)?\s*\d+[:\t)](?!\d)|[^\s:]{0,200}[^\s:\d]:\d+:|[^\s:]{1,200}-\d+-(?!\d)")
 """As `grep -n`, `cat -n` and compilers begin a line."""
-_BAR_PARTS = later(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
 _BLANKS = later(r"[ \t]{2,}")
 _LETTERS = later(r"[^\W\d_]")
 _DIGITS = str.maketrans("123456789", "000000000")
@@ -188,6 +192,10 @@ def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]
     key: str | None = None
     zeros: str | None = None
     for line in lines:
+        if len(run) == SOME and key is not None and not key.startswith(_KNOWN) and _is_hopeless(run, back):
+            for each in run:
+                yield from _shown([each], 2, back)
+            run, key, zeros = [], None, None
         if len(run) > 1 and key is not None and not key.startswith(_KNOWN):
             before, zeros = zeros, line[0].translate(_DIGITS)
             if zeros == before:  # lines that differ in digits only have one key
@@ -210,6 +218,12 @@ def _is_alone(run: list[_Line], line: _Line) -> bool:
     return len(run) == 1 and line[0] != run[0][0] and is_notable(run[0][0])
 
 
+def _is_hopeless(run: list[_Line], back: bool) -> bool:
+    """Whether the numbers of most lines say something of their own: a log of that kind may be long."""
+    says = told([line[0] for line in (reversed(run) if back else run)]).words
+    return sum(1 for before, after in pairwise(says) if before != after) > len(says) // 2
+
+
 def _progress(line: str) -> str:
     """What a line tells of that a tool printed while all went well; empty: it is none."""
     if "::" in line:
@@ -217,6 +231,8 @@ def _progress(line: str) -> str:
             return "passed"
         if " SKIPPED" in line:
             return "skipped"
+    if line[0] not in _FIRST and not line.endswith(") ... ok"):
+        return ""
     first = line.split(None, 1)[0]
     known = _BEGINNINGS.get(first)
     if known is not None and known[1].fullmatch(line):
@@ -246,7 +262,7 @@ def _key(line: str) -> str | None:
     if "  " in varied or "\t" in varied:
         varied = _BLANKS.sub(" ", varied)
     if "==" in varied or "##" in varied or "━" in varied or "█" in varied or "..." in varied:
-        varied = _BAR_PARTS.sub("=", varied)
+        varied = BAR.sub("=", varied)
     return varied
 
 

@@ -18,8 +18,8 @@ from nacre.patterns import later
 Find: TypeAlias = Callable[[str, int, int], int]
 """A text, from, to → a place within the first of the words there; less than 0: there is none."""
 
-ANCHORS = "AEKFCfpk"
-"""Few, and none that is common: each costs a reading of the text."""
+ANCHORS = "[(AEKFCPfpk"
+"""Few, and none that is common: each that is in the text costs a reading of it."""
 
 
 @frozen
@@ -37,14 +37,14 @@ def finders(words: Iterable[str]) -> tuple[Finder, ...]:
 
 
 def _searching(key: str, words: list[str]) -> Find:
-    if words == [key]:
+    if len(key) > 1 or words == [key]:
         return lambda text, start, end: text.find(key, start, end)
     ways = []
     for word in words:
         before, _, after = word.partition(key)
         # what comes after is looked at first: one letter of it is nearly always enough
         ways.append(re.escape(after) + (f"(?<={re.escape(word)})" if before else ""))
-    pattern = later(f"{key}(?:{'|'.join(ways)})")
+    pattern = later(f"{re.escape(key)}(?:{'|'.join(ways)})")
 
     def find(text: str, start: int, end: int) -> int:
         start = text.find(key, start, end)  # much faster to the first of them, or where there is none

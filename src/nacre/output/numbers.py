@@ -19,6 +19,7 @@ from nacre.patterns import later
 
 NUMBER = later(r"[0-9a-f]*\d[0-9a-f.,]*(?: ?(?:[kKMGT]i?[bB]\b|B\b))?")
 """With the letters of a checksum, and with the unit of a size."""
+BAR = later(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
 _STAMP = later(r"\W{0,2}(?:\d{4}-\d\d-\d\d[T ]\d\d?:\d\d|\d\d?:\d\d:\d\d|[A-Z][a-z]{2} +\d\d? \d\d:\d\d:\d\d)[\d:.,]*")
 """The time at the beginning of a line."""
 _COUNT = later(r"([a-f]*)(\d[\d,]*(?:\.\d+)?)[.,]?(?: ?[kKMGT]?i?[bB])?")
@@ -57,6 +58,8 @@ def told(lines: Sequence[str]) -> Told:
         for column, end in zip(columns, ends, strict=True)
         if not column.counts(timed=stamp is not None, shares=shares, measure=_UNIT.match(first, end) is not None)
     ]
+    if not shares and BAR.search(first):  # of no share: it is a picture of something else
+        saying.append(tuple("".join(BAR.findall(line)) for line in lines))
     return Told(list(zip(*saying, strict=True)) if saying else [()] * len(lines), stamp is not None or shares)
 
 

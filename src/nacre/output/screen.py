@@ -197,12 +197,12 @@ class Screen:
             self._blank(0, self._column + 1)
             return
         if how == 2:
-            self.erased += sum(map(bool, self._rows[row:]))
+            self.erased += len(self._rows) - row - self._rows[row:].count("")
         del self._rows[row + 1 :], self._numbers[row + 1 :]
         self.erase_in_line(how)
         if how == 2:
             top = self._top
-            self.erased += sum(map(bool, self._rows[top:row]))
+            self.erased += row - top - self._rows[top:row].count("")
             del self._rows[top:row], self._numbers[top:row]
             self._row = top
 

@@ -112,6 +112,8 @@ def shape(
 ) -> Shaped:
     """What a model reads of it. The `secrets` are masked; the `spill` is named only where something is left out."""
     made = captured if isinstance(captured, Reading) else read(captured, secrets=secrets, middle=middle)
+    if spill is not None and mask(spill.path, made.secrets) != spill.path:
+        spill = None  # masked, it would be no path
     if made.binary is not None:
         return _binary(made.captured, made.binary, options, made.secrets, spill)
     assert made.source is not None
@@ -175,7 +177,7 @@ def _text(
     aside = limits.less(for_errors.chars + for_marker.chars, most + 2, _sum(for_errors.quarters, for_marker.quarters))
     shown = cut(text, limits, aside=aside, gap=source.gap, folding=options.fold)
     notes: tuple[str, ...] = ()
-    if shown.complete and spill is not None and (shown.similar or source.erased):
+    if shown.complete and (shown.similar or source.erased) and spill is not None and spill.complete:
         again = cut(text, limits.less(for_marker.chars, 1, for_marker.quarters), aside=aside, folding=options.fold)
         if for_marker.holds(note := remarks.unseen(again.similar, source.erased, spill)):
             shown, notes = again, (note,)

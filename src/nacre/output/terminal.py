@@ -130,7 +130,7 @@ def _feed(screen: Screen, line: str) -> None:
 def _shortened(screen: Screen, line: str) -> str:
     """The end of a line that stays in its row: all before it was erased or written over."""
     if "\x1b" in line:
-        last = max(line.rfind(clear) for clear in _CLEARS)
+        last = max([line.rfind(clear) for clear in _CLEARS])
         if last >= 0:
             screen.clear_row()
             line = line[last:]  # the sequence is there still, and does it once more
