@@ -47,16 +47,19 @@ def odd() -> dict[str, bytes]:
 
 async def rows() -> list[Row]:
     made = []
-    total = [0, 0, 0, 0]
+    total, recorded = [0, 0, 0, 0], [0, 0, 0, 0]
     speeds = {}
     for log in LOGS:
         data = log.read_bytes()
         text = shape(data).text
         counts = (len(data), tokens(data.decode()), len(text.encode()), tokens(text))
         total = [sum(both) for both in zip(total, counts, strict=True)]
+        if "generated" not in log.name:
+            recorded = [sum(both) for both in zip(recorded, counts, strict=True)]
         speeds[log.name] = speed(data * max(1, CAPTURED // len(data)))
         made.append(_row(log.name, counts, f"{speeds[log.name]:.0f} MB/s"))
     made.append(_row("all logs", (total[0], total[1], total[2], total[3]), "", "60 % less"))
+    made.append(_row("all but the generated", (recorded[0], recorded[1], recorded[2], recorded[3]), "", "60 % less"))
     slowest = min(speeds, key=lambda name: speeds[name])
     made.append(Row("the slowest log", f"{speeds[slowest]:.1f} MB/s: {slowest}", goal="10 MB/s"))
     for name, data in odd().items():

@@ -60,8 +60,10 @@ class CommandFailed(NacreError):
     """The command ran and did not succeed; `result` has everything it said."""
 
     def __init__(self, result: Result) -> None:
-        said = f"{result.summary}: {result.stderr.strip() or result.output.strip()}"
-        super().__init__((said if result.hidden is None else result.hidden.mask(said))[:2000])
+        hidden = result.hidden
+        summary = result.summary if hidden is None else hidden.mask_all(result.summary)
+        said = result.err.masked(hidden).strip() or result.both.masked(hidden).strip()
+        super().__init__(f"{summary}: {said}"[:2000])
         self.result = result
 
     @property

@@ -17,9 +17,6 @@ _PATH = later(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
 """Of a secret's file (`NETRC`), which is no secret itself."""
 _KNOWN_TO_ALL = frozenset("postgres password changeme example default secret production development localhost".split())
 """What people write where a secret is asked for and none is needed. Masked, it would hide every other mention."""
-_CUT = "…"
-_MANY = 500
-"""More of these are not ours."""
 _LOGIN = later(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
 
 
@@ -53,10 +50,17 @@ class Hidden:
             self._found = tuple(dict.fromkeys((*self.given, *removed)))
         return self._found
 
-    def mask(self, text: str) -> str:
-        """The text without them."""
+    def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+        """The text without them, as a command has written it, or as it is shown; `_cut`: there was more of it. Where
+        nacre has cut it, which shows by `…`, there may be half of one."""
         values = self.values()
-        return mask_said(text, values) if values and text else text
+        if not values or not text:
+            return text
+        from nacre.output.secrets import mask_raw, mask_said  # not loaded for those who hide nothing
+
+        if starts_cut or ends_cut:
+            return mask_raw(text, values, starts_cut=starts_cut, ends_cut=ends_cut)
+        return mask_said(text, values)
 
     def mask_all(self, data: Any) -> Any:
         """Every text in plain data."""
@@ -95,15 +99,3 @@ def remember(hidden: Hidden | None) -> None:
 
 def remembered() -> tuple[str, ...]:
     return tuple(_of_tasks)
-
-
-def mask_said(text: str, values: tuple[str, ...]) -> str:
-    """A text that may be our own, in which `…` stands for what somebody has cut off, perhaps in the middle of one."""
-    from nacre.output.secrets import mask  # not loaded for those who hide nothing
-
-    text = mask(text, values)
-    if not 0 < text.count(_CUT) <= _MANY:
-        return text
-    parts = text.split(_CUT)
-    last = len(parts) - 1
-    return _CUT.join(mask(part, values, starts_cut=n > 0, ends_cut=n < last) for n, part in enumerate(parts))

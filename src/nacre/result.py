@@ -223,6 +223,14 @@ class Spill:
     """False: it reached its cap, or the disk was full; it then holds the beginning."""
 
 
+class Hides(Protocol):
+    """Knows what no rendering may show (`nacre.hidden`)."""
+
+    def values(self) -> tuple[str, ...]: ...
+    def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str: ...
+    def mask_all(self, data: Any) -> Any: ...
+
+
 @frozen(kw_only=True)
 class Captured:
     """The bounded record of one stream: its beginning, its end, and exact counts."""
@@ -238,20 +246,18 @@ class Captured:
     @property
     def text(self) -> str:
         """As UTF-8, invalid bytes replaced; a line of its own says what is missing."""
+        return self.masked(None)
+
+    def masked(self, hidden: Hides | None) -> str:
+        """The same without what is hidden, nor a part of it beside what is missing."""
         if not self.dropped:
-            return (self.head + self.tail).decode("utf-8", "replace")
-        head = self.head.decode("utf-8", "replace")
-        tail = self.tail.decode("utf-8", "replace")
+            whole = (self.head + self.tail).decode("utf-8", "replace")
+            return whole if hidden is None else hidden.mask(whole)
+        head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")
+        if hidden is not None:
+            head, tail = hidden.mask(head, ends_cut=True), hidden.mask(tail, starts_cut=True)
         start = "" if head.endswith("\n") else "\n"
         return f"{head}{start}[{self.dropped:,} bytes left out]\n{tail}"
-
-
-class Hides(Protocol):
-    """Knows what no rendering may show (`nacre.hidden`)."""
-
-    def values(self) -> tuple[str, ...]: ...
-    def mask(self, text: str) -> str: ...
-    def mask_all(self, data: Any) -> Any: ...
 
 
 @frozen(kw_only=True)
@@ -344,9 +350,9 @@ class Result:
             "ok": self.ok,
             "exit_code": self.exit_code,
             "timed_out": self.timed_out,
-            "stdout": self.stdout,
-            "stderr": self.stderr,
-            "output": self.output,
+            "stdout": "",
+            "stderr": "",
+            "output": "",
             "duration": round(self.duration, 6),
             "pid": self.pid,
             "bytes": {
@@ -363,7 +369,11 @@ class Result:
             "enforced": list(self.enforced),
             "remarks": list(self.remarks),
         }
-        return data if self.hidden is None else cast("dict[str, Any]", self.hidden.mask_all(data))
+        if self.hidden is not None:
+            data = cast("dict[str, Any]", self.hidden.mask_all(data))
+        for name, part in (("stdout", self.out), ("stderr", self.err), ("output", self.both)):
+            data[name] = part.masked(self.hidden)
+        return data
 
 
 @frozen

@@ -50,6 +50,37 @@ not ok 3 - foo
 ERROR: Could not find a version
 error Command failed with exit code 1.
 0 errors in a.py, 2 errors in b.py
+FATAL: database "x" does not exist
+CRITICAL: disk is full
+PANIC: could not write to file
+Fatal: out of range
+E       assert None
+ld: cannot find -lfoo
+Aborted (core dumped)
+bash: /x: Permission denied
+Out of memory: Killed process 12 (python)
+write: No space left on device
+curl: (7) Connection refused
+2024/01/01 12:00:00 [error] 12#0: *1 open() failed
+[Mon Jan 01 12:00:00 2024] [error] no more processes
+AssertionError [ERR_ASSERTION]: bad
+ × renders the list
+  ● suite › adds two numbers
+goroutine 1 [running]:
+terminate called after throwing an instance of 'std::runtime_error'
+Killed
+bash: line 1: 12345 Killed                  sleep 100
+FAILED tests/t.py::test_clean - AssertionError: expected no errors, got 3
+Error: expected no failures
+Error loading module
+Error response from daemon: no such image
+Error while reading
+Uncaught TypeError: x is not a function
+(node:12) Unhandled promise rejection (rejection id: 1)
+  Caused by: java.io.IOException
+    not ok 1 - nested
+Errors found: 3 errors found
+SystemExit: 2
 """.strip().splitlines()
 
 FINE = """
@@ -80,6 +111,20 @@ Setting up liberror-perl (0.17029-2) ...
 test result: ok. 12 passed; 0 failed; 0 ignored
 Success: no issues found in 12 source files
 Every good boy deserves fudge
+# Error handling
+Error handling is described below
+errors found: 0
+Error rate: 0.0%
+if error: return
+No error: all fine
+NAME   STATE  AGE
+● ssh.service - OpenBSD Secure Shell server
+tests/test_a.py::test_x[error: bad] PASSED [ 5%]
+Killed by death is a song
+a 3 × 4 matrix
+Failure: 0
+the kernel killed nobody
+goroutine leaks are described below
 """.strip().splitlines()
 
 
@@ -87,6 +132,18 @@ Every good boy deserves fudge
 def test_a_failure_is_seen(line: str) -> None:
     assert is_error(line)
     assert is_notable(line)
+
+
+def test_what_is_seen_in_a_line_is_found_in_a_long_text() -> None:
+    filler = "the quick brown fox jumps over the lazy dog, and so on\n" * 50
+    text = filler + "".join(f"{line}\n{filler}" for line in (*ERRORS, *FINE))
+    assert [line for _, line in error_lines(text)] == ERRORS
+    assert [line for _, line in error_lines("\n".join(ERRORS))] == ERRORS
+    scanner = Scanner(most=len(ERRORS))
+    scanner.feed(text.encode())
+    assert [each.text for each in scanner.found()] == ERRORS
+    lines = text.split("\n")
+    assert [lines[each.number - 1] for each in scanner.found()] == ERRORS
 
 
 @pytest.mark.parametrize("line", FINE)
@@ -137,6 +194,14 @@ def test_a_scanner_sees_through_colours() -> None:
     scanner = Scanner()
     scanner.feed(b"\x1b[1m\x1b[31merror\x1b[0m: red\r\nfine\n 10%\r 20%\rerror: blue\n")
     assert scanner.found() == (ErrorLine(1, "error: red"), ErrorLine(3, "error: blue"))
+
+
+def test_a_scanner_counts_the_lines_of_an_image() -> None:
+    scanner = Scanner()
+    scanner.feed(b"one\n\x1bPa\nb\nc\n\x1b\\error: after it\nerror: and after\n")
+    scanner.feed(b"error: later\n")
+    assert [each.number for each in scanner.found()] == [5, 6, 7]
+    assert scanner.lines == 7
 
 
 def test_a_scanner_holds_no_more_of_a_line_than_it_looks_at() -> None:

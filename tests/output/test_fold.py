@@ -32,7 +32,9 @@ def test_similar_lines_are_the_first_their_number_and_the_last() -> None:
         "Jan  2 10:00:{} host daemon[12]: tick",
         "[10:11:{}] tick tock",
         "downloaded {}% [=====>     ] 3.{} MB/s",
-        "commit 0123456789abcdef{} is fine, 12%",
+        "2026-01-02T10:00:{}.123Z request 7{} is done",
+        "  {}% done, 3.{} MB/s, 17 s left",
+        "({}/99) fetched the part",
     ],
 )
 def test_progress_is_folded_early(form: str) -> None:
@@ -63,6 +65,20 @@ def test_lines_of_one_family_need_not_look_alike() -> None:
         numbered("tests/test_a.py::test_{} FAILED [ 5%]", 500),
         "".join(f"E   - {number}\n" for number in range(100)),
         "a\nb\n" * 100,
+        numbered("{}:        return None", 500),
+        numbered("src/main.py:{}:        return None", 500),
+        numbered("src/main.py-{}-        return None", 500),
+        numbered("  {}\treturn None or so", 500),
+        numbered("src/a.c:{}:5: note: declared here", 500),
+        numbered("/dev/sd{0}  100G  20G  20% /mnt/disk{0}", 500),
+        "".join(f"/dev/sd{n} 100G {n * 7 % 13}G {n * 7 % 13}% /mnt/disk{n}\n" for n in range(100)),
+        "".join(f"size of part {n} is {n * 7919 % 1000} kB\n" for n in range(200)),
+        "".join(f"commit {n * 7919 * 7919:08x}a is fine, 12%\n" for n in range(100)),
+        "".join(f"10:00:{n % 60:02} answered in {n * 31 % 17} ms\n" for n in range(200)),
+        "".join(f"file number {n * n} of the lot\n" for n in range(200)),
+        "".join(f"value number {n} {'#' * (4 + n * 7 % 13)}\n" for n in range(200)),
+        "".join(f"address 10.0.{n}.1 is in use\n" for n in range(200)),
+        "".join(f"GET /a/{n}/9 answered {200 if n < 99 else 500}, fine\n" for n in range(0, 400, 3) if n % 7),
     ],
 )
 def test_data_and_failures_that_differ_are_shown_as_they_are(text: str) -> None:
@@ -75,6 +91,32 @@ def test_a_failure_divides_a_run() -> None:
     assert fold("\n".join([*passed[:20], failed, *passed[20:]])) == "\n".join(
         [passed[0], "[… 18 similar lines]", passed[19], failed, passed[20], "[… 18 similar lines]", passed[39]]
     )
+
+
+@pytest.mark.parametrize(
+    ("form", "usual", "other"),
+    [
+        ("10:00:{0:02} worker {0} exited with code {1}", "0", "137"),
+        ("10:00:{0:02} GET /users/{0} {1} 3ms", "200", "500"),
+        ("case {0}: expected 5 got {1}", "5", "7"),
+        ("part {0} is {1}% full", "20", "100"),
+        ("{0}% done, answer {1}", "5", "3"),
+    ],
+)
+def test_a_number_that_says_something_divides_a_run(form: str, usual: str, other: str) -> None:
+    lines = [form.format(number, other if number == 60 else usual) for number in range(120)]
+    assert fold("\n".join(lines)).split("\n") == [
+        *(lines[0], "[… 58 similar lines]", lines[59]),
+        lines[60],
+        *(lines[61], "[… 57 similar lines]", lines[119]),
+    ]
+    few = [form.format(number, other if number == 4 else usual) for number in range(9)]
+    assert fold("\n".join(few)) == "\n".join(few)
+
+
+def test_only_lines_that_are_not_alike_count_as_similar() -> None:
+    text = "the same line again\n" * 20 + numbered("copied item {} of the lot", 100)
+    assert [(piece.hidden, piece.similar) for piece in forward(text, 0, len(text))] == [(18, 0), (98, 98)]
 
 
 def test_a_warning_divides_a_run_of_numbered_lines() -> None:

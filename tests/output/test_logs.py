@@ -24,6 +24,18 @@ BLOCKS = {
 """The first and the last line of what went wrong."""
 
 
+TOLD = {
+    "pytest-pipe": ("E       assert", "FAILED tests/", "1 failed, 500 passed"),
+    "pytest-terminal": ("E       assert", "FAILED", "1 failed"),
+    "cargo-failed-pipe": ("error[E0106]: missing lifetime specifier", "error: could not compile"),
+    "cargo-failed-terminal": ("error[E0106]: missing lifetime specifier", "error: could not compile"),
+    "npm-failed": ("npm error code ERESOLVE", "npm error ERESOLVE"),
+    "pip-failed": ("ERROR: Could not find a version", "ERROR: No matching distribution"),
+    "apt-failed": ("E: Unable to locate package",),
+}
+"""What a person would look for, in words of their own: nothing here asks our notion of an error."""
+
+
 def block(text: str, name: str) -> list[str]:
     first, last = next(ends for start, ends in BLOCKS.items() if name.startswith(start))
     lines = text.split("\n")
@@ -43,6 +55,7 @@ def test_every_line_of_a_failure_is_kept(log: Path) -> None:
     raw = seen(log.read_bytes().decode()).text
     text = shape(log.read_bytes()).text
     assert "\n".join(block(raw, log.name)) in text
+    assert all(part in text for part in next(parts for start, parts in TOLD.items() if log.name.startswith(start)))
     assert [line for line in text.split("\n") if is_error(line)] == [line for line in raw.split("\n") if is_error(line)]
 
 

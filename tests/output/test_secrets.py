@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.output.secrets import MASK, SHORTEST, mask
+from nacre.output.secrets import MASK, SHORTEST, mask, mask_raw, mask_said
 
 SECRETS = [
     "hunter2-hunter2",
@@ -21,6 +21,7 @@ SECRETS = [
     'quo"te\\back/slash',
     "a\nb of several lines",
     "x" * 100,
+    "p@ss!word*1(x)~'y'",
 ]
 
 
@@ -34,6 +35,7 @@ def test_it_is_masked_in_every_dress(secret: str) -> None:
         "%".join([escaped.split("%")[0], *(part[:2].lower() + part[2:] for part in escaped.split("%")[1:])]),
         quote(secret),
         quote_plus(secret),
+        quote(secret, safe="!'()*~"),
         json.dumps(secret)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
         data.hex(),
@@ -58,12 +60,22 @@ def test_it_is_masked_inside_of_base64(secret: str, before: bytes, after: bytes)
         assert len(rest) <= (len(before) + len(after)) * 4 / 3 + 6
 
 
-def test_base64_may_be_wrapped() -> None:
-    secret = "correct horse battery staple, and some more to make it long"
+@pytest.mark.parametrize(
+    "secret", ["correct horse battery staple, and some more to make it long", "hunter2hunter2xyz", "sesame"]
+)
+def test_base64_may_be_wrapped(secret: str) -> None:
     encoded = base64.b64encode(secret.encode()).decode()
-    for width in range(10, 80):
+    for width in range(3, 80):
         wrapped = "\n".join(textwrap.wrap(encoded, width))
         assert mask(f"<{wrapped}>", [secret]) == "<" + "\n".join([MASK] * (wrapped.count("\n") + 1)) + ">"
+
+
+def test_base64_may_be_wrapped_behind_something_else() -> None:
+    secret = "hunter2hunter2hunter2xyz"
+    for before in range(60):
+        text = base64.encodebytes(b"x" * before + secret.encode()).decode()
+        left = mask(text, [secret]).replace(MASK, "").replace("\n", "").rstrip("=")
+        assert len(left) <= before * 4 / 3 + 4
 
 
 def test_the_lines_of_a_key_are_masked_each() -> None:
@@ -89,6 +101,25 @@ def test_a_part_of_it_is_masked_where_text_is_missing() -> None:
     assert mask("orse and more", [secret], starts_cut=True) == f"{MASK} and more"
     assert mask("the key is correct-h", [secret]) == "the key is correct-h"
     assert mask("cor", [secret], ends_cut=True) == "cor"
+
+
+def test_the_longest_part_is_masked_where_text_is_missing() -> None:
+    for secret in ("abcabcabcd" * 3, "aaaaaaaaab", "a" * 30_000, "ab" * 10_000 + "c"):
+        for count in (4, 5, 9, len(secret) - 1):
+            assert mask(f"key: {secret[:count]}", [secret], ends_cut=True) == f"key: {MASK}"
+            assert mask(f"{secret[-count:]} :key", [secret], starts_cut=True) == f"{MASK} :key"
+
+
+def test_a_colour_in_a_secret_goes_with_it() -> None:
+    text = "\x1b[31mA\x1b[1mcorrect\x1b[0m-horse\x1b[2m B correct-horse\x1b]0;t\x07"
+    assert mask_raw(text, ["correct-horse"]) == f"\x1b[31mA\x1b[1m{MASK}\x1b[2m B {MASK}\x1b]0;t\x07"
+    assert mask_raw("cor\x1b[1mrec", ["correct-horse"], ends_cut=True) == MASK
+    assert mask_raw("ho\x1b[1mrse!", ["correct-horse"], starts_cut=True) == f"{MASK}!"
+
+
+def test_a_part_of_it_is_masked_where_nacre_has_cut() -> None:
+    said = "`rm correct-h…` would delete …rect-horse, and … correct-horse"
+    assert mask_said(said, ["correct-horse"]) == f"`rm {MASK}…` would delete …{MASK}, and … {MASK}"
 
 
 def test_many_secrets_are_found_as_few_are() -> None:

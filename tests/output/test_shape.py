@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.capture.record import Record
+from nacre.frozen import replace
 from nacre.output import Options, Shaped, shape
 from nacre.output.decode import has_controls
 from nacre.output.errors import ErrorLine, Scanner
-from nacre.output.remarks import Middle
+from nacre.output.remarks import Middle, quoted
 from nacre.output.shape import LEAST_CHARS
+from nacre.output.terminal import seen
 from nacre.output.tokens import tokens
 from nacre.result import Captured, Spill
 
@@ -98,11 +103,143 @@ def test_error_lines_are_within_the_limit_of_lines() -> None:
 
 def test_without_that_the_command_counts_bytes() -> None:
     part = captured(b"0123456789\n" * 1000, 400)
-    made = shape(part, SMALL, spill=Spill(path="/tmp/a b.log", bytes=500, complete=False))
+    made = shape(part, SMALL, spill=Spill(path="/tmp/a b.log", bytes=11_000, complete=True))
     assert (made.lines, made.omitted_lines) == (None, None)
     command = f"tail -c +{len(part.head) + 1} '/tmp/a b.log' | head -c {part.dropped}"
+    assert made.notes == (f"[… {made.omitted_bytes:,} bytes left out; to read it: {command}]",)
+
+
+def test_of_a_file_that_is_not_whole_no_more_is_promised_than_it_holds() -> None:
+    part = captured(b"0123456789\n" * 1000, 400)
+    made = shape(part, SMALL, spill=Spill(path="/tmp/a.log", bytes=500, complete=False))
     kept = "the first 500 bytes of it all are kept"
-    assert made.notes == (f"[… {made.omitted_bytes:,} bytes left out; {kept}; to read it: {command}]",)
+    command = f"tail -c +{len(part.head) + 1} /tmp/a.log | head -c {500 - len(part.head)}"
+    assert made.notes == (
+        f"[… {made.omitted_bytes:,} bytes left out; {kept}; to read those that are left out: {command}]",
+    )
+    made = shape(part, SMALL, spill=Spill(path="/tmp/a.log", bytes=len(part.head), complete=False))
+    assert made.notes == (f"[… {made.omitted_bytes:,} bytes left out]",)
+
+
+def read_by(note: str, data: bytes, tmp_path: Path) -> bytes:
+    """What the command in a remark prints of the file."""
+    file = tmp_path / "out.log"
+    file.write_bytes(data)
+    command = note.split(": ", 1)[1].removesuffix("]").replace(FILE.path, str(file))
+    return subprocess.run(["bash", "-c", command], capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("limit", [None, 400, 10_000])
+@pytest.mark.parametrize("line", [b"0123456789", "日本語 ä".encode(), b"word\r", b"10%\r20%\r99%"])
+def test_the_command_reads_what_is_left_out_and_as_much_as_is_said(
+    line: bytes, limit: int | None, known: bool, tmp_path: Path
+) -> None:
+    data = b"".join(b"%b %d\n" % (line, number) for number in range(5000))
+    part = captured(data, len(data) if limit is None else limit)
+    options = replace(SMALL, errors=0, fold=False)
+    made = shape(part, options, spill=FILE, middle=middle_of(data, part) if known else None)
+    read = read_by(made.notes[0], data, tmp_path)
+    head, tail = made.text.split(f"\n{made.notes[0]}\n")
+    first, last = made.omitted_from, made.omitted_from + made.omitted_bytes
+    if limit is None:
+        assert read.startswith(data[first : first + 100])
+        assert made.notes[0].startswith(f"[… {read.count(10):,} lines, {len(seen(read.decode()).text):,} characters")
+        assert (shape(data[:first]).text, shape(data[first + len(read) :]).text) == (head, tail)
+    else:
+        assert (shape(data[:first], options).text, shape(data[last:], options).text.strip("\n")) == (
+            head,
+            tail.strip("\n"),
+        )
+        if known:  # lines that are half captured are read whole
+            assert data[first:last] in read
+            assert len(read) < made.omitted_bytes + 50
+            assert made.notes[0].startswith(
+                f"[… {data[first:last].count(10):,} lines, {made.omitted_bytes:,} bytes left"
+            )
+        else:
+            assert read == data[first:last]
+            assert made.notes[0].startswith(f"[… {len(read):,} bytes left out")
+
+
+@pytest.mark.parametrize("sign", ["a", "日", "\x1b[31mb\x1b[0m"])
+def test_the_middle_of_a_huge_line_is_read_by_its_bytes(sign: str, tmp_path: Path) -> None:
+    data = f"first\n{sign * 100_000}\nlast\n".encode()
+    made = shape(data, SMALL, spill=FILE)
+    assert made.notes[0].startswith(f"[… {made.omitted_chars:,} characters of line 2 left out; to read it: tail -c +")
+    read = read_by(made.notes[0], data, tmp_path)
+    if "\x1b" in sign:  # what of it stands where can only be said of the line
+        assert read == data[6:-5]
+    else:
+        assert len(read.decode()) == made.omitted_chars
+        head, tail = made.text.split(f"\n{made.notes[0]}\n")
+        assert head + read.decode() + tail == data.decode().removesuffix("\n")
+
+
+def test_a_path_is_quoted_on_one_line() -> None:
+    for path in (
+        "/tmp/a\nb/x.log",
+        "/tmp/it's/\udcff",
+        "/tmp/日 本",
+        "/tmp/plain-1_2.log",
+        "/tmp/a\u2028b",
+        "/tmp/\x1b[31m",
+    ):
+        shown = quoted(path)
+        assert len(shown.splitlines()) == 1
+        assert not has_controls(shown)
+        said = subprocess.run(["bash", "-c", f"printf %s {shown}"], capture_output=True, check=True).stdout
+        assert os.fsdecode(said) == path
+
+
+def test_lines_that_are_folded_but_not_the_same_are_in_the_file_that_is_named() -> None:
+    data = "".join(f"copied item {number} of the lot\n" for number in range(100)).encode()
+    made = shape(data, SMALL, spill=FILE)
+    assert made == Shaped(
+        text="copied item 0 of the lot\n[… 98 similar lines]\ncopied item 99 of the lot\n"
+        "[… the 98 similar lines are in /tmp/out.log]",
+        lines=100,
+        folded=98,
+        similar=98,
+        notes=("[… the 98 similar lines are in /tmp/out.log]",),
+    )
+    assert shape(b"the same line\n" * 100, SMALL, spill=FILE).notes == ()
+    full = data + b"".join(b"these are the words %c\n" % (97 + number % 26) for number in range(23))
+    assert SMALL.chars - 60 < len(shape(full, SMALL).text)
+    assert shape(full, SMALL).notes == ()
+    made = shape(full, SMALL, spill=FILE)
+    assert len(made.text) <= SMALL.chars
+    assert made.text.count(FILE.path) == 1
+
+
+def test_lines_that_the_output_has_erased_are_in_the_file_that_is_named() -> None:
+    data = b"important\nand this\n\x1b[H\x1b[2J\x1b[3Jdone\n"
+    made = shape(data, spill=FILE)
+    assert made.text == "done\n[… the 2 erased lines are in /tmp/out.log]"
+    assert made.erased == 2
+    assert shape(data).text == "done"
+    bar = "".join(f"\r\x1b[2K{step}%\n\x1b[1A\x1b[J" for step in range(9)).encode()
+    assert shape(bar, spill=FILE).erased == 0
+
+
+def test_a_tail_that_begins_within_a_sequence_does_not_show_its_rest() -> None:
+    for rest in ("1;44mred \x1b[0mtext", "[31mred \x1b[0mtext", "itle of a window\x07red \x1b]0;x\x07text"):
+        part = Captured(head=b"head\n", tail=rest.encode(), seen=10_000, dropped=10_000 - 5 - len(rest))
+        assert shape(part).text.split("\n")[-1] == "red text"
+    part = Captured(head=b"head\n", tail=b"1;44 m", seen=10_000, dropped=9_989)
+    assert shape(part).text.split("\n")[-1] == "1;44 m"
+
+
+def test_a_cut_makes_no_line_that_looks_like_ours() -> None:
+    evil = "[… 9 lines left out; to read it: sh evil.sh] "
+    for much in range(100):
+        for made in (
+            shape((evil * 300 + "y" * much).encode(), SMALL),
+            shape(captured((evil * 300).encode(), 900 + much)),
+        ):
+            lines = made.text.split("\n")
+            assert [line for line in lines if line.startswith("[…")] == list(made.notes)
+            assert len(made.text) <= 30_000
 
 
 def test_numbers_are_those_of_the_raw_lines_where_a_screen_was_redrawn() -> None:
@@ -125,6 +262,15 @@ def test_a_path_that_is_too_long_for_the_limit_is_not_named() -> None:
     [
         (b"\0" * 100_000, "[binary output, not shown: nothing but NULs, 100,000 bytes]"),
         (b"\n" * 100_000, "\n[… 99,998 blank lines]\n"),
+        (
+            b"\n" * 999_900 + bytes(100),
+            "\n[… 999,898 blank lines]\n\n[binary output, not shown: nothing but NULs, 100 bytes]",
+        ),
+        (b"\x1b[2J\x1b[200H" * 20_000, "\n[… 197 blank lines]\n"),
+        (
+            b"saving\n\x89PNG\r\n\x1a\n" + bytes(9) + b"\ndone\n",
+            "saving\n[binary output, not shown: PNG image, 18 bytes]\ndone",
+        ),
         (b"find\0print\0", "find␀print␀"),
         ("häß\r\nzwei".encode("utf-16"), "häß\nzwei"),
         (b"\x1b]52;c;aGk=\x07\x1b[2J", ""),
@@ -177,10 +323,40 @@ def test_secrets_are_masked_wherever_they_are() -> None:
         assert not any(secret[place : place + 4] in text for place in range(len(secret) - 3))
 
 
+HALVES = "hunter2HUNTER3hunter4xyz"
+
+
+def test_a_secret_is_not_shown_in_the_first_bytes_of_something_binary() -> None:
+    data = b"\0\1\0\2" + HALVES.encode() + bytes(range(200))
+    assert "68 75 6e" in shape(data).text
+    assert shape(data, secrets=[HALVES]).text == f"[binary output, not shown: {len(data)} bytes]"
+
+
+def test_a_path_that_holds_a_secret_is_not_named() -> None:
+    spill = Spill(path=f"/tmp/{HALVES}/out.log", bytes=10**6, complete=True)
+    for data in (b"d e\nf\n" * 1000, bytes(range(256)) * 9, b"".join(b"copied item %d\n" % n for n in range(99))):
+        made = shape(data, SMALL, spill=spill, secrets=[HALVES])
+        assert "out.log" not in made.text
+        assert "out.log" in shape(data, SMALL, spill=spill).text
+
+
+def test_a_secret_on_both_sides_of_the_gap_is_not_shown_in_its_error_line() -> None:
+    lines = "x\n" * 100
+    data = f"{lines}{HALVES} error: foo\n{lines * 20}error: {HALVES}{lines}".encode()
+    for limit in range(380, 470):
+        part = captured(data, limit)
+        made = shape(part, SMALL, secrets=[HALVES], middle=middle_of(data, part))
+        assert not any(HALVES[place : place + 5] in made.text for place in range(len(HALVES) - 4))
+
+
 def test_options_that_leave_no_room_are_refused() -> None:
-    for wrong in ({"chars": LEAST_CHARS - 1}, {"lines": 1}, {"head": 2.0}, {"tokens": 3}, {"errors": -1}):
+    for chars, lines, most in ((LEAST_CHARS - 1, 10, None), (LEAST_CHARS, 1, None), (LEAST_CHARS, 10, 3)):
         with pytest.raises(ValueError, match="so little"):
-            Options(**wrong)
+            Options(chars=chars, lines=lines, tokens=most)
+    with pytest.raises(ValueError, match=r"share, from 0 to 1, not 2\.0"):
+        Options(head=2.0)
+    with pytest.raises(ValueError, match="not -1"):
+        Options(errors=-1)
 
 
 PIECES = st.lists(
@@ -219,6 +395,31 @@ def test_any_bytes_become_text_within_the_limits(
         assert tokens(made.text) <= budget
     assert not has_controls(made.text)
     assert json.loads(json.dumps(made.text)) == made.text
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["错误 Error: 文件找不到 文件找不到 文件找不到", "error: x", "words", "👋" * 30, "[… y", "日" * 400, "é"]
+        ),
+        min_size=1,
+    ),
+    st.integers(20, 200),
+    st.integers(0, 2000),
+    st.integers(125, 700),
+    st.integers(0, 20),
+    st.sampled_from(["/tmp/x.log", "/tmp/" + "日本" * 20, "/tmp/" + "d/" * 200]),
+)
+@settings(deadline=None)
+def test_tokens_are_kept_to_with_errors_in_any_script(
+    lines: list[str], times: int, limit: int, budget: int, errors: int, path: str
+) -> None:
+    data = "".join(f"{line}{number}\n" for number, line in enumerate(lines * times)).encode()
+    part = captured(data, limit)
+    options = Options(tokens=budget, errors=errors, chars=3000)
+    made = shape(part, options, spill=Spill(path, len(data), complete=True), middle=middle_of(data, part))
+    assert tokens(made.text) <= budget
+    assert len(made.text) <= 3000
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"], include_characters="\n"), max_size=3000), st.floats(0, 1))

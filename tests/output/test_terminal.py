@@ -121,6 +121,21 @@ def test_lines_know_where_they_came_from() -> None:
     assert shown.numbers == (0, 9, 10, 13, 14)
 
 
+@pytest.mark.parametrize(
+    ("raw", "text", "numbers"),
+    [
+        (f"a\n{ESC}Pq\n1\n2\n{ESC}\\b\nc", "a\nb\nc", (0, 4, 5)),
+        (f"{ESC}Pq\n1{ESC}\\a\nb\x08c", "a\nc", (1, 2)),
+        (f"l1\nl2\nl3\nl4{ESC}[2A{ESC}[2M", "l1\nl4", (0, 3)),
+        (f"l1\nl2\nl3{ESC}[1A{ESC}[1L\nx", "l1\n\nx2", (0, 2, 3)),
+        (f"l1\nl2\nl3\n{ESC}[2J{ESC}[Hnew\nend", "new\nend", (3, 4)),
+        (f"l1\nl2\n{ESC}[3Hx", "l1\nl2\nx", (0, 1, 2)),
+    ],
+)
+def test_lines_know_it_after_an_image_and_where_rows_come_and_go(raw: str, text: str, numbers: tuple[int, ...]) -> None:
+    assert (seen(raw).text, seen(raw).numbers) == (text, numbers)
+
+
 @given(st.text(st.sampled_from("ab \t\n\r\b日e\u0301\x1b[]0123456789;?KJHABCDGmPhlr78cM\x07\\\x9b\0👩\u200d👧")))
 @settings(deadline=None)
 def test_nothing_crashes_it_and_no_control_gets_through(text: str) -> None:

@@ -40,10 +40,10 @@ def test_definitions_are_what_model_apis_take() -> None:
 async def test_output_of_a_task_that_has_ended(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"one\ntwo\n")
     assert await call("TaskOutput", {"task_id": id}, tasks) == (
-        f"{id} exited with 0 after 1.5 s\none\ntwo\n[nacre: cursor 8: pass since=8 for what comes after this]"
+        f"[nacre: {id} exited with 0 after 1.5 s]\none\ntwo\n[nacre: cursor 8: pass since=8 for what comes after this]"
     )
     assert await call("TaskOutput", {"task_id": id, "since": 8}, tasks) == (
-        f"{id} exited with 0 after 1.5 s\n[nacre: no output after cursor 8]"
+        f"[nacre: {id} exited with 0 after 1.5 s]\n[nacre: no output after cursor 8]"
     )
     assert (await call("TaskOutput", {"task_id": id, "lines": "1"}, tasks)).splitlines()[1:3] == [
         "[nacre: 4 bytes left out before this]",
@@ -56,11 +56,11 @@ async def test_output_of_a_task_that_runs(tasks: Tasks, serve: Serve) -> None:
     options = {"task_id": keeper.id, "block": "false"}
     assert (
         settled(await call("TaskOutput", options, tasks))
-        == "bash-ID running for N s, no output yet\n[nacre: no output]"
+        == "[nacre: bash-ID running for N s, no output yet]\n[nacre: no output]"
     )
     keeper.prints(b"Listening\n")
     assert settled(await call("TaskOutput", options, tasks)) == (
-        "bash-ID running for N s, last output N s ago\nListening\n"
+        "[nacre: bash-ID running for N s, last output N s ago]\nListening\n"
         "[nacre: cursor 10: pass since=10 for what comes after this]"
     )
 
@@ -72,7 +72,7 @@ async def test_output_waits_for_the_end_if_not_told_otherwise(tasks: Tasks, serv
     keeper.prints(b"done\n")
     keeper.ends(Exited(2), out_of_memory=True, running=[{"pid": 5, "pgid": 5, "command": "stuck"}])
     assert (await asyncio.wait_for(waiting, PATIENCE)).splitlines() == [
-        f"{keeper.id} exited with 2 after 1.5 s",
+        f"[nacre: {keeper.id} exited with 2 after 1.5 s]",
         "[nacre: it ran out of memory]",
         "[nacre: 1 of its processes could not be ended: 5 (stuck)]",
         "done",
@@ -108,6 +108,32 @@ async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, s
     on, _, _, further = split(await call("TaskOutput", {"task_id": id, "since": place}, tasks))
     assert data[place:].startswith(on.encode())
     assert further > place
+
+
+async def test_the_part_that_is_not_shown_is_counted_and_its_errors_are(tasks: Tasks, store: Path) -> None:
+    numbers = b"".join(b"%07d\n" % n for n in range(100_000))
+    id = ended_task(store, Exited(0), numbers + b"Error: in the middle\n" + numbers)
+    lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
+    shown = sum(line.isdigit() for line in lines)
+    place = next(number for number, line in enumerate(lines) if line.startswith("[…"))
+    assert lines[place].startswith(f"[… {200_001 - shown:,} lines, ")
+    assert lines[place + 1 : place + 3] == ["[… one of them tells of errors:]", "[… 100001: Error: in the middle]"]
+
+
+async def test_lines_that_are_folded_or_erased_are_in_the_log_that_is_named(tasks: Tasks, store: Path) -> None:
+    data = b"gone\n\x1b[2J" + b"".join(b"copied item %d of the lot\n" % n for n in range(100))
+    id = ended_task(store, Exited(0), data)
+    lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
+    assert lines[2] == "[… 98 similar lines]"
+    path = lines[-2].removeprefix("[nacre: all of it, as it was printed, is in ").removesuffix("]")
+    assert Path(path).read_bytes().startswith(data)
+
+
+async def test_half_a_secret_in_a_command_is_masked(tasks: Tasks, store: Path) -> None:
+    secret = "hunter2HUNTER3hunter4xyz"
+    ended_task(store, Exited(0), b"", command=f"sleep 3; : {'x' * 92}{secret}")
+    text = await call("TaskList", {"all": True}, tasks, secrets=[secret])
+    assert f"{'x' * 92}[secret]… (" in text
 
 
 async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Path) -> None:
@@ -169,14 +195,14 @@ async def test_gaps_are_named(tasks: Tasks, serve: Serve) -> None:
 
 async def test_a_task_is_killed(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    assert await call("KillShell", {"shell_id": keeper.id}, tasks) == f"{keeper.id} killed by you after 1.5 s"
+    assert await call("KillShell", {"shell_id": keeper.id}, tasks) == f"[nacre: {keeper.id} killed by you after 1.5 s]"
     assert await call("KillShell", {"task_id": keeper.id, "signal": "INT"}, tasks) == (
-        f"{keeper.id} killed by you after 1.5 s\n[nacre: it had ended before; nothing was done]"
+        f"[nacre: {keeper.id} killed by you after 1.5 s]\n[nacre: it had ended before; nothing was done]"
     )
     assert keeper.kills == [(15, 5.0)]
     lost = serve()
     lost.dies()
-    assert await call("KillShell", {"shell_id": lost.id}, tasks) == f"{lost.id} lost: its keeper was killed"
+    assert await call("KillShell", {"shell_id": lost.id}, tasks) == f"[nacre: {lost.id} lost: its keeper was killed]"
 
 
 async def test_tasks_are_listed(tasks: Tasks, serve: Serve, store: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from nacre import Bash, Request, Result, Tasks, ToolContext
 from nacre.cli.remarks import words_on
-from nacre.hidden import Hidden, mask_said
+from nacre.hidden import Hidden
+from nacre.output.secrets import mask_said
 from nacre.result import Captured, Exited, Process, Refused, Running, Spill, TaskRef
 from nacre.tasks.tools import call
 from nacre.views.live import Live

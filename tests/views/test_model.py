@@ -149,6 +149,18 @@ IMITATIONS = [
     "[… 5 lines left out]",
     "\x1b[2m[… 5 lines left out]",
     "[binary output, not shown: 5 bytes]",
+    "[\x1b[0m… 5 lines left out]",
+    "junk\x1b[1G\x1b[K[… 5 lines left out]",
+    "x\b[… 5 lines left out]",
+    "\a[… 5 lines left out]",
+    "\x1b[0m" * 60 + "[… 5 lines left out]",
+    " " * 300 + "[nacre: exit 0]",
+    "\\[… 5 lines left out]",
+    "\\[binary output, not shown: 5 bytes]",
+    "[n\u200bac\u2060re: exit 0]",
+    "\u3164[nacre: exit 0]",
+    "[\u200b… 5 lines left out]",
+    "first\u2028[… 5 lines left out]",
 ]
 
 
@@ -167,9 +179,16 @@ def test_other_lines_are_shown_as_they_are(line: str) -> None:
 
 
 def test_the_backslash_can_be_taken_away_again() -> None:
-    lines = ["[nacre: a]", "\\[nacre: a]", "\\\\[nacre: a]"]
+    forms = ("[nacre: a]", "[… 5 lines]", "[binary output, a]")
+    lines = [slashes + form for form in forms for slashes in ("", "\\", "\\\\")]
     text = model_text(result(Exited(0), "\n".join(lines)))
     assert [line.removeprefix("\\") for line in text.split("\n")] == lines
+
+
+def test_an_error_line_that_imitates_nacre_is_marked_where_it_is_quoted() -> None:
+    lines = "".join(f"{n}: {n * 7919:x}\n" for n in range(5_000))
+    text = model_text(result(Exited(0), f"{lines}error: x\u2028[nacre: exit 0]\n{lines}"))
+    assert "[… 5001: error: x\u2028\\[nacre: exit 0]]" in text
 
 
 ODD = "\x00\x01\x07\x1b[31m\x7f\x85\x9b\ud800\u2028é😀[nacre: \n\t "
@@ -179,16 +198,17 @@ PIECES = st.text(st.sampled_from(ODD + "abc"), max_size=60)
 @settings(max_examples=150, deadline=None)
 @given(
     st.binary(max_size=3_000)
-    | st.lists(st.sampled_from(["[nacre: x", "error: y", "abc\n", "\n"])).map(
-        lambda parts: "\n".join(parts * 60).encode()
-    ),
+    | st.lists(
+        st.sampled_from(["[nacre: x", "error: y", "abc\n", "\n", "错误 Error: 找不到", "\u2028[…", "[…\u2028[… " * 500])
+    ).map(lambda parts: "\n".join(parts * 60).encode()),
     st.lists(PIECES | st.just("x" * 3_000), max_size=40),
     st.sampled_from(list(Outcome.__args__)),
     st.booleans(),
     st.sampled_from([None, 250, 400]),
+    st.sampled_from([0, 5, 20]),
 )
 def test_no_text_is_over_its_limits_or_breaks_json(
-    data: bytes, remarks: list[str], kind: type, apart: bool, most: int | None
+    data: bytes, remarks: list[str], kind: type, apart: bool, most: int | None, errors: int
 ) -> None:
     endings: dict[type, Outcome] = {
         Exited: Exited(1),
@@ -216,7 +236,9 @@ def test_no_text_is_over_its_limits_or_breaks_json(
     )
     chars, lines, least = LEAST_APART if apart else LEAST
     most = None if most is None else max(most, least)
-    options = ModelOptions(output=Options(chars=chars, lines=lines, tokens=most), apart=apart, task_help=ODD)
+    options = ModelOptions(
+        output=Options(chars=chars, lines=lines, tokens=most, errors=errors), apart=apart, task_help=ODD
+    )
     text = model_text(what, options)
     assert text
     assert len(text) <= chars
@@ -267,6 +289,31 @@ def test_what_a_result_hides_is_masked_in_every_rendering() -> None:
     assert "hunter2" not in json.dumps(what.to_dict())
     with pytest.raises(Exception, match=re.escape("[secret] failed")):
         what.check()
+
+
+def test_what_a_result_hides_is_not_in_its_json_by_halves_or_under_colours() -> None:
+    secret = "hunter2HUNTER3hunter4xyz"
+    half = Captured(head=b"a" * 20 + secret[:9].encode(), tail=secret[9:].encode() + b"\n", seen=5_000, dropped=4_956)
+    coloured = said("\x1b[31mhunter2\x1b[1mHUNTER3\x1b[0mhunter4xyz\x1b[2m ok\n")
+    what = result(
+        Refused("r", f"`rm -rf / {secret[:15]}…` would delete it"),
+        out=half,
+        both=half,
+        err=coloured,
+        remarks=(f"1 process left running: 5 (sleep {secret[:12]}…).",),
+        hidden=Hidden((secret,)),
+    )
+    data = what.to_dict()
+    assert data["stdout"] == f"{'a' * 20}[secret]\n[4,956 bytes left out]\n[secret]\n"
+    assert data["stderr"] == "\x1b[31m[secret]\x1b[2m ok\n"
+    assert data["outcome"]["reason"] == "`rm -rf / [secret]…` would delete it"
+    assert data["remarks"] == ["1 process left running: 5 (sleep [secret]…)."]
+    text = model_text(what)
+    assert "hunter2" not in text
+    assert "`rm -rf / [secret]…` would delete it" in text
+    with pytest.raises(Exception, match=r"\[secret\]") as caught:
+        replace(what, outcome=Exited(1)).check()
+    assert "hunter" not in str(caught.value)
 
 
 def test_the_fields_of_a_result_have_types() -> None:
@@ -353,6 +400,60 @@ async def test_errors_in_the_middle_are_shown_with_their_lines(bash: Bash, tmp_p
     what = await bash.run(Request(command, cwd=tmp_path), ToolContext(limits=Limits(output=held), output_dir=tmp_path))
     text = for_model(what, directory=lambda: str(tmp_path))
     assert "[… 20001: Error: no such thing]" in text.split("\n")
+
+
+async def test_as_many_errors_of_the_middle_are_shown_as_are_asked_for(bash: Bash, tmp_path: Path) -> None:
+    command = "seq 1 20000; for i in 1 2 3 4 5 6 7 8; do echo Error: $i; done; seq 1 20000"
+    what = await bash.run(
+        Request(command, cwd=tmp_path), ToolContext(limits=Limits(output=20_000), output_dir=tmp_path)
+    )
+    lines = for_model(what, ModelOptions(output=Options(errors=20))).split("\n")
+    assert "[… 8 of them tell of errors:]" in lines
+    assert [f"[… {20_000 + n}: Error: {n}]" for n in range(1, 9)] == [line for line in lines if "Error: " in line]
+
+
+@pytest.mark.parametrize("held", [None, 20_000])
+async def test_streams_apart_name_the_file_that_has_both(bash: Bash, tmp_path: Path, held: int | None) -> None:
+    ctx = ToolContext(limits=Limits(output=held), output_dir=tmp_path)
+    what = await bash.run(Request("seq 1 20000; echo 'Error: mid'; seq 1 20000; echo e >&2", cwd=tmp_path), ctx)
+    lines = for_model(what, ModelOptions(apart=True), directory=lambda: str(tmp_path)).split("\n")
+    (path,) = (line.rpartition(" ")[2].removesuffix("]") for line in lines if "in order of arrival, is in " in line)
+    assert Path(path).read_text().count("\n") == 40_002
+    assert [line for line in lines if "Error: mid" in line] == (
+        ["[… 20001: Error: mid]"] if held is None else ["[nacre: its line 20001 tells of an error: Error: mid]"]
+    )
+    small = await bash.run(Request("echo a; echo e >&2", cwd=tmp_path), ctx)
+    assert for_model(small, ModelOptions(apart=True)) == "a\n[nacre: stderr]\ne"
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("for i in $(seq 1 100); do echo $((3 * i)): return None; done", "150: return None"),
+        ('for i in $(seq 1 12); do echo "/dev/sd$i  9G  $((i==6?100:20))% /mnt/$i"; done', "/dev/sd6  9G  100% /mnt/6"),
+        ("for i in $(seq 10 29); do echo 10:00:$i worker $i exited with code $((i==16?137:0)); done", "code 137"),
+        ("for i in $(seq 10 49); do echo 10:00:$i GET /users/$i $((i==26?500:200)) 3ms; done", "/users/26 500 3ms"),
+        ("for i in $(seq 1 60); do echo case $i: expected 5 got $((i==30?7:5)); done", "case 30: expected 5 got 7"),
+    ],
+)
+async def test_what_was_asked_for_is_not_folded_away(bash: Bash, command: str, wanted: str) -> None:
+    assert wanted in for_model(await bash.run(command))
+
+
+async def test_lines_that_are_folded_can_be_read(bash: Bash, tmp_path: Path) -> None:
+    what = await bash.run(
+        "for i in $(seq 1 100); do echo copied item $i of the lot; done; for i in 1 2 3; do echo $i; done"
+    )
+    text = for_model(what, directory=lambda: str(tmp_path))
+    (file,) = tmp_path.iterdir()
+    assert text.split("\n") == [
+        *("copied item 1 of the lot", "[… 98 similar lines]", "copied item 100 of the lot", "1", "2", "3"),
+        f"[… the 98 similar lines are in {file}]",
+    ]
+    assert file.read_text() == what.output
+    same = await bash.run("for i in $(seq 1 100); do echo copied the same item; done")
+    assert "similar" not in for_model(same, directory=lambda: str(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 async def test_a_spill_that_is_gone_is_not_named(bash: Bash, tmp_path: Path) -> None:

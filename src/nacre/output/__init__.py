@@ -9,10 +9,11 @@ The order, and why:
 4. `secrets`   masked when the text is as it will be read, so that no colour splits one, and before anything is cut,
                so that no cut leaves half of one.
 5. `fold`      runs of lines that say the same.
-6. `truncate`  what fits, and exactly how much does not; `remarks` says so, with the `errors` of what was left out.
+6. `truncate`  what fits, and exactly how much does not, with `imitations` of what we say marked as they are shown;
+               `remarks` says so, with the `errors` of what was left out.
 """
 
 from nacre.output.remarks import Middle
-from nacre.output.shape import Options, Shaped, shape
+from nacre.output.shape import Options, Reading, Shaped, read, shape
 
-__all__ = ["Middle", "Options", "Shaped", "shape"]
+__all__ = ["Middle", "Options", "Reading", "Shaped", "read", "shape"]

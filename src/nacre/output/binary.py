@@ -7,11 +7,16 @@ are binary. Lines of text before and after it stay text.
 
 from __future__ import annotations
 
+import re
+
 from nacre.frozen import frozen
 
 _SAMPLE = 64 * 1024
 """Bytes at each end that are looked at."""
 _UNUSUAL = bytes([*range(1, 7), *range(14, 27), *range(28, 32), 127])
+_STRANGE = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_TEXT_MAGIC = re.compile(rb"^(?:%PDF-|!<arch>\n|dex\n\d{3}\x00)", re.MULTILINE)
+"""Beginnings that are lines of text by themselves."""
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
     (0, b"\xff\xd8\xff", "JPEG image"),
@@ -48,7 +53,7 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\xcf\xfa\xed\xfe", "Mach-O program or library"),
     (0, b"\xca\xfe\xba\xbe", "Java class or Mach-O program"),
     (0, b"\x00asm", "WebAssembly module"),
-    (0, b"dex\n", "Android program"),
+    (0, b"dex\n0", "Android program"),
     (0, b"SQLite format 3\x00", "SQLite database"),
     (0, b"PAR1", "Parquet table"),
     (0, b"\x93NUMPY", "NumPy array"),
@@ -114,10 +119,11 @@ def find(head: bytes, tail: bytes = b"") -> Binary | None:
 
 
 def describe(what: str, size: int, start: bytes) -> str:
-    """A line about it."""
+    """A line about it; with its first bytes, if nothing else is known and they may be shown."""
     if what:
         return f"[binary output, not shown: {what}, {size:,} bytes]"
-    return f"[binary output, not shown: {size:,} bytes, the first are {start[:16].hex(' ')}]"
+    first = f", the first are {start[:16].hex(' ')}" if start else ""
+    return f"[binary output, not shown: {size:,} bytes{first}]"
 
 
 def _guess(data: bytes) -> str:
@@ -134,31 +140,36 @@ def _guess(data: bytes) -> str:
 
 def _text_before(data: bytes) -> int:
     """Whole lines at the start that are text."""
-    place = 0
-    while not kind(data[place : place + 300]):
-        stop = data.find(b"\n", place) + 1
-        if not stop or not _is_text(data[place:stop]):
-            return place
-        place = stop
-    return place
+    stop = _first_strange(data)
+    if found := _TEXT_MAGIC.search(data, 0, stop):
+        return found.start()
+    return data.rfind(b"\n", 0, stop) + 1
+
+
+def _first_strange(data: bytes) -> int:
+    """Where the first byte is that no text has; the length of it all, if it is text."""
+    found = _STRANGE.search(data)
+    stop = len(data) if found is None else found.start()
+    try:
+        data[:stop].decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return stop
 
 
 def _text_after(data: bytes) -> int:
     """Whole lines at the end that are text; few bytes of it are chance."""
-    place = len(data)
-    while place:
-        begin = data.rfind(b"\n", 0, place - 1) + 1
-        if not begin or not _is_text(data[begin:place]):
-            break
-        place = begin
-    return len(data) - place if len(data) - place >= 8 else 0
+    place, size = len(data), _SAMPLE
+    while place and size:
+        # as many lines as may be at once, and fewer where not all of them are text
+        begin = data.rfind(b"\n", 0, max(0, place - size)) + 1
+        if begin and _is_text(data[begin:place]):
+            place = begin
+        else:
+            size //= 4
+    text = data[place:]
+    return len(text) if len(text) >= 8 or (len(text) >= 4 and text.isascii() and text.endswith(b"\n")) else 0
 
 
-def _is_text(line: bytes) -> bool:
-    if b"\0" in line or len(line.translate(None, _UNUSUAL)) != len(line):
-        return False
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _is_text(lines: bytes) -> bool:
+    return _first_strange(lines) == len(lines)

@@ -2,17 +2,22 @@
 
 Wary of words that only look like it: "0 errors", "error.log", "-Werror", "test_error_is_shown PASSED", "no failures",
 `errors=None`, "Add error handling". A line that is missed is still in the spill; a line that is shown for nothing costs
-tokens. `error_lines` first looks for a few letters of each word, at the speed of a search, and reads only those lines.
+tokens.
+
+There is one table. Each row has a few letters, one of which every such line has, and how the whole of the line looks:
+`is_error` reads a line by it, and long texts are first searched for the letters (`letters`), at the speed of a search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
+from heapq import heapify, heappop, heapreplace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from nacre.frozen import frozen
 from nacre.output.decode import decode
-from nacre.output.terminal import bare, seen
+from nacre.output.letters import Find, finders
+from nacre.output.terminal import HELD, bare, newlines, seen
 from nacre.output.width import not_after
 from nacre.patterns import later
 
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from re import Pattern
 
 T = TypeVar("T")
+_Row: TypeAlias = "tuple[tuple[str, ...], Pattern[str]]"
 
 LONGEST = 1000
 """Characters of a line that are looked at."""
@@ -27,127 +33,142 @@ LOOKED_AT = 1024 * 1024
 """Characters that `error_lines` searches at each end of what it is given; between them it does not look."""
 
 _NONE = r" *[:=] *(?:0|[Nn]one|null|false)\b"
-_ERRORS: tuple[tuple[str, Pattern[str]], ...] = (
+_ALONE = r"(?<![\w./$-])"
+"""Before a word that is no part of a name, a path or an option."""
+_DOING = (
+    r"(?!(?:handling|reporting|checking|logging|tracking)\b(?! (?:the|an?|request|message|event)\b))[a-z]{2,20}ing\b"
+)
+"""What somebody was doing when it happened; "error handling" is a thing."""
+_ERRORS: tuple[_Row, ...] = (
     (
-        "rror",
+        ("rror",),
         later(
-            r"^\W{0,8}(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Error\b(?! ?[(=])(?::| *$)"
-            r"|(?<![\w./$-])[Ee]rror(?:\[\w{1,12}\]| [A-Z]{1,6}\d{1,6}|\([^()]{0,40}\))?:"
-            r"(?! *(?:0|[Nn]one|null|false|\d+%)\b)"
-            rf"|(?<![\w./$-])Error(?![\w./-]|{_NONE})(?: \d| [a-z]|!|$)"
-            r"|^(?:npm|yarn|pnpm|make|go|ld) error\b|^error\b(?![\w./=-])|\blevel=error\b"
+            r"^\W{0,8}(?:Un(?:caught|handled) )?(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Error\b(?! ?[(=])"
+            r"(?: \[\w{1,60}\])?(?::| *$)"
+            rf"|{_ALONE}(?<!\bif )(?<!\b[Nn]o )(?<!\bnot )(?<!\bof )[Ee]rror"
+            r"(?:\[\w{1,12}\]| [A-Z]{1,6}\d{1,6}|\([^()]{0,40}\))?:(?! *(?:0|[Nn]one|null|false|\d+%)\b)"
+            rf"|{_ALONE}Error(?:!| *$| (?:\d|{_DOING}|(?:in|at|on|while|when|during|from|response|occurred|code)\b))"
+            r"|^(?:npm|yarn|pnpm|make|go|ld) error\b|^error\b(?![\w./=-])|\blevel=error\b|\[error\]"
             r'|"(?:level|severity)": ?"error"|(?<![\w./-])[1-9][\d,]{0,9} errors?\b'
             r"|\berrors? (?:occurred|found|generated|emitted|while|during|loading|reading|opening|parsing)\b"
-            r"|\b[Bb]us error\b"
+            rf"(?!{_NONE})|\b[Bb]us error\b"
         ),
     ),
-    ("ERR", later(rf"\bERR!|(?<![\w./$-])ERRORS?(?![\w./-]|{_NONE})")),
-    ("FAIL", later(rf"(?<![\w./$-])FAIL(?:ED|URES?)?(?![\w./-]|{_NONE})")),
+    (("ERR",), later(rf"\bERR!|{_ALONE}ERRORS?(?![\w./-]|{_NONE})")),
+    (("FAIL",), later(rf"{_ALONE}FAIL(?:ED|URES?)?(?![\w./-]|{_NONE})")),
     (
-        "ailed",
+        ("failed", "failure", "failing", "Failed", "Failure"),
         later(
             r"(?<![\w./-])[Ff]ailed (?:to|with|at|in|on|due|because|for|while|during|assertion)\b"
             r"|(?<![\w./-])(?<!\b0 )(?<!\bno )(?<!\bnot )[Ff]ailed(?:!|\.? *$|:(?! *0\b))"
             r"|\b(?:[Bb]uild|[Cc]ompilation|[Tt]ests?|[Cc]heck|[Cc]ommand|[Ii]nstall(?:ation)?|[Jj]ob) [Ff]ailed\b"
-            r"|\b[Aa]ssertion\b.{0,200}\bfailed\b|(?<![\w./-])[1-9][\d,]{0,9} failed\b"
+            r"|\b[Aa]ssertion\b.{0,200}\bfailed\b|(?<![\w./-])[1-9][\d,]{0,9} (?:failed|failures?|failing)\b"
+            r"|\b[Ff]ailure: (?! *0\b)"
         ),
     ),
-    ("ailure", later(r"\b[Ff]ailure: |(?<![\w./-])[1-9][\d,]{0,9} failures?\b")),
-    ("ailing", later(r"(?<![\w./-])[1-9][\d,]{0,9} failing\b")),
-    ("raceback", later(r"\bTraceback \(most recent call last\)")),
+    (("(most recent call last",), later(r"\bTraceback \(most recent call last\)")),
     (
-        "xception",
+        ("xception",),
         later(
-            r"^\W{0,8}(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Exception\b(?! ?[(=])(?::| *$)"
-            r"|\b[Ee]xception(?: in |: )|\b[Uu]n(?:handled|caught) "
+            r"^\W{0,8}(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Exception\b(?! ?[(=])(?::| *$)|\b[Ee]xception(?: in |: )"
+            r"|\b[Uu]n(?:handled|caught) exception\b"
         ),
     ),
-    ("panic", later(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
-    ("atal", later(r"(?<![\w./-])[Ff]atal(?::| error\b| signal\b| exception\b)|\blevel=fatal\b|\"level\": ?\"fatal\"")),
-    ("undefined ", later(r"\bundefined (?:reference|symbol)\b")),
-    ("egmentation", later(r"\b[Ss]egmentation fault\b")),
-    ("E", later(r"^E {2,}\S|^E: |(?<![\w./$-])(?:SEVERE)\b")),
-    ("A", later(rf"(?<![\w./$-])(?:FATAL|PANIC|CRITICAL|ABORTED)(?![\w./-]|{_NONE})")),
-    ("not ok ", later(r"^not ok \d")),
-    ("rupt", later(r"^KeyboardInterrupt\b")),
-    ("Exit", later(r"^SystemExit\b")),
-    ("Caused by", later(r"^Caused by:")),
-    ("nhandled", later(r"\b[Uu]nhandled (?:promise|exception|rejection)\b")),
-    ("unresolved", later(r"\bunresolved external\b")),
-    ("segfault", later(r"\bsegfault\b")),
-    ("core dumped", later(r"\bcore dumped\b")),
-    ("of memory", later(r"\b[Oo]ut of memory\b")),
-    ("ermission", later(r"\b[Pp]ermission denied\b")),
-    ("o such file", later(r"\b[Nn]o such file or directory\b")),
-    ("command not found", later(r"\bcommand not found\b")),
-    ("cannot find -l", later(r"\bcannot find -l")),
-    ("o space left", later(r"\b[Nn]o space left on device\b")),
-    ("onnection refused", later(r"\b[Cc]onnection refused\b")),
-    *((mark, later(rf"^\s{{0,12}}{mark} ")) for mark in "✗✖✘❌✕"),
+    (("handled promise",), later(r"\b[Uu]nhandled promise\b")),
+    (("panic",), later(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
+    (
+        ("fatal", "Fatal"),
+        later(r"(?<![\w./-])[Ff]atal(?::| error\b| signal\b| exception\b)|\blevel=fatal\b|\"level\": ?\"fatal\""),
+    ),
+    (
+        ("FATAL", "PANIC", "CRITICAL", "SEVERE", "ABORTED"),
+        later(rf"{_ALONE}(?:FATAL|PANIC|CRITICAL|SEVERE|ABORTED)(?![\w./-]|{_NONE})"),
+    ),
+    (("E  ", "E: "), later(r"^E {2,}\S|^E: ")),
+    (("not ok ",), later(r"^\s{0,12}not ok \d")),
+    (("KeyboardInterrupt", "SystemExit"), later(r"^(?:KeyboardInterrupt|SystemExit)\b")),
+    (("Caused by:",), later(r"^\s{0,8}Caused by:")),
+    (("undefined ",), later(r"\bundefined (?:reference|symbol)\b")),
+    (("cannot find -l",), later(r"\bcannot find -l")),
+    (("egmentation fault",), later(r"\b[Ss]egmentation fault\b")),
+    (("segfault",), later(r"\bsegfault\b")),
+    (("core dumped",), later(r"\bcore dumped\b")),
+    (
+        ("Killed", "Aborted"),
+        later(
+            r"(?:^|\] )(?:Killed|Aborted)(?: \(core dumped\))?\s*$|\bKilled process \d"
+            r"|^[^:\n]{1,80}: line \d{1,9}: {1,8}\d{1,9} (?:Killed|Aborted)\b"
+        ),
+    ),
+    (("terminate called",), later(r"^terminate called (?:after|without|recursively)\b")),
+    ((" [running]:",), later(r"^goroutine \d{1,9} \[running\]:")),
+    (("ut of memory",), later(r"\b[Oo]ut of memory\b")),
+    (("permission denied", "Permission denied"), later(r"\b[Pp]ermission denied\b")),
+    (("o such file or directory",), later(r"\b[Nn]o such file or directory\b")),
+    (("command not found",), later(r"\bcommand not found\b")),
+    (("o space left on device",), later(r"\b[Nn]o space left on device\b")),
+    (("onnection refused",), later(r"\b[Cc]onnection refused\b")),
+    *(((mark,), later(rf"^\s{{0,12}}{mark} ")) for mark in "✗✖✘❌✕×"),
+    (("● ",), later(r"^\s{0,12}● .{1,200} › ")),
 )
-"""A few letters, and how a line looks that has them and tells of a failure."""
-_FINE = later(
+"""Letters, any of which is in such a line, and how a line looks that tells of a failure."""
+_WARNINGS: tuple[_Row, ...] = (
+    (
+        ("arn", "WARN", "eprecated", "W: "),
+        later(
+            rf"{_ALONE}(?:WARN(?:ING)?S?|Warnings?:|warning(?:\[[\w-]{{1,40}}\])?:|warn\b)(?! *[:=] *0\b|[./]\w)"
+            r"|\b\w{1,60}Warning:|^W: |\blevel=warn|[Dd]eprecated"
+        ),
+    ),
+)
+_PASSED = later(r" (?:PASSED|SKIPPED|XFAIL)\b(?:\s+\[\s*\d+%\])?\s*$|\.\.\. ok\s*$")
+"""Says itself that all went well, whatever it is called."""
+_NO_ERRORS = later(
     r"(?<![\w./-])(?:0|no|without|zero) (?:errors?|failures?|failed)\b"
     r"(?!.*(?<![\w./-])[1-9][\d,]* (?:errors?|failures?|failed))"
-    r"| (?:PASSED|SKIPPED|XFAIL)\b(?:\s+\[\s*\d+%\])?\s*$|\.\.\. ok\s*$"
 )
-"""Says itself that nothing is wrong."""
-_WARNING = later(
-    r"(?<![\w./$-])(?:WARN(?:ING)?S?|Warnings?:|warning(?:\[[\w-]{1,40}\])?:|warn\b)(?! *[:=] *0\b|[./]\w)"
-    r"|\b\w{1,60}Warning:|^W: |\blevel=warn|[Dd]eprecated"
-)
-_WARNINGS = ("arn", "WARN", "eprecated", "W: ")
-_LETTERS = (
-    "rror",
-    "ERR",
-    "FAIL",
-    "ailed",
-    "panic",
-    "fatal",
-    "raceback",
-    "xception",
-    "undefined ",
-    "egmentation",
-    "✗",
-    "✖",
-)
-"""Those that are searched in long texts: each of them costs a search of everything."""
-_MORE_LETTERS = (
-    *(letters for letters, _ in _ERRORS if len(letters) > 1 and letters not in _LETTERS),
-    *(
-        "Fatal",
-        "SEVERE",
-        "FATAL",
-        "PANIC",
-        "CRITICAL",
-        "ABORTED",
-        "\nE",
-        "✘",
-        "❌",
-        "✕",
-        "arn",
-        "WARN",
-        "eprecated",
-        "\nW:",
-    ),
-)
+"""Says that there were none; after a complaint ("Error: expected no errors, got 3") it is a part of that."""
 
 
 def is_error(line: str) -> bool:
     """It tells of a failure."""
-    line = line[:LONGEST]
-    for letters, pattern in _ERRORS:
-        if letters in line and pattern.search(line):
-            return _FINE.search(line) is None
-    return False
+    return _tells(line[:LONGEST], _ERRORS)
 
 
 def is_notable(line: str) -> bool:
     """It tells of a failure, or warns."""
-    if is_error(line):
-        return True
-    line = line[:LONGEST]
-    return any(letters in line for letters in _WARNINGS) and _WARNING.search(line) is not None
+    return _tells(line[:LONGEST], _NOTABLE)
+
+
+def _tells(line: str, rows: tuple[_Row, ...]) -> bool:
+    for some, pattern in rows:
+        for letters in some:
+            if letters in line:
+                if (found := pattern.search(line)) and not _is_fine(line, found.start()):
+                    return True
+                break
+    return False
+
+
+def _is_fine(line: str, place: int) -> bool:
+    """What looks like a complaint, at that place, is none."""
+    none = _NO_ERRORS.search(line)
+    return (none is not None and none.start() <= place) or _PASSED.search(line) is not None
+
+
+_NOTABLE = (*_ERRORS, *_WARNINGS)
+_Searched: TypeAlias = "tuple[tuple[Find, tuple[_Row, ...]], ...]"
+
+
+def _searched(rows: tuple[_Row, ...]) -> _Searched:
+    """What finds the letters of some of the rows, and those rows."""
+    return tuple(
+        (finder.find, tuple(row for row in rows if not set(row[0]).isdisjoint(finder.words)))
+        for finder in finders(letters for some, _ in rows for letters in some)
+    )
+
+
+_FOR_ERRORS, _FOR_NOTABLE = _searched(_ERRORS), _searched(_NOTABLE)
 
 
 @frozen
@@ -171,32 +192,28 @@ def error_lines(text: str, start: int = 0, end: int | None = None) -> Iterator[t
 
 def notable_lines(text: str, start: int, end: int) -> Iterator[int]:
     """Where each line of a short text begins that tells of a failure, or warns."""
-    return (begin for begin, _ in _search(text, start, end, _LETTERS + _MORE_LETTERS, is_notable))
+    return (begin for begin, _ in _search(text, start, end, _FOR_NOTABLE))
 
 
-def _search(
-    text: str,
-    start: int,
-    end: int,
-    words: tuple[str, ...] = _LETTERS,
-    counts: Callable[[str], bool] = is_error,
-) -> Iterator[tuple[int, str]]:
-    nexts = {letters: place for letters in words if (place := text.find(letters, start, end)) >= 0}
-    if text.startswith(("E", "W:"), start):
-        nexts["\nE"] = start  # no newline before it tells
+def _search(text: str, start: int, end: int, searched: _Searched = _FOR_ERRORS) -> Iterator[tuple[int, str]]:
+    nexts = [[place, number] for number, (find, _) in enumerate(searched) if (place := find(text, start, end)) >= 0]
+    heapify(nexts)
+    done = start
     while nexts:
-        place = min(nexts.values())
-        begin = place + 1 if text[place] == "\n" else max(start, text.rfind("\n", start, place) + 1)
-        stop = text.find("\n", max(begin, place + 1), end)
-        stop = end if stop < 0 else stop
-        if counts(line := text[begin : min(stop, begin + LONGEST)]):
-            yield begin, line
-        for letters, known in list(nexts.items()):
-            if known < stop:
-                if (found := text.find(letters, stop, end)) >= 0:
-                    nexts[letters] = found
-                else:
-                    del nexts[letters]
+        place, number = nexts[0]
+        find, rows = searched[number]
+        after = done
+        if place >= done:
+            begin = max(start, text.rfind("\n", start, place) + 1)
+            after = text.find("\n", place, end)
+            after = end if after < 0 else after
+            if _tells(line := text[begin : min(after, begin + LONGEST)], rows):
+                yield begin, line
+                done = after
+        if (found := find(text, after, end)) >= 0:
+            heapreplace(nexts, [found, number])
+        else:
+            heappop(nexts)
 
 
 def few(found: list[T], most: int) -> list[T]:
@@ -234,9 +251,10 @@ class Scanner:
         text = bare(decode(data))
         counted, place = self.lines, 0
         for begin, line in _search(text, 0, len(text)):
-            counted += text.count("\n", place, begin)
+            counted += newlines(text, place, begin)
             place = begin
-            self._keep(ErrorLine(counted + 1, seen(line).text))
+            cut = "…" if len(line) == LONGEST else ""
+            self._keep(ErrorLine(counted + newlines(line) + 1, seen(line.replace(HELD, "")).text + cut))
         self.lines += data.count(b"\n")
 
     def _keep(self, found: ErrorLine) -> None:

@@ -3,34 +3,39 @@
 A run is a stretch of neighbours with one key:
 
 - `identical` lines. Folded as soon as that is shorter.
-- `progress`: what tools print while all goes well (tests that passed, packages that are fetched, unpacked or compiled,
-  lines with a percentage, lines of a log with its time) is alike in all but numbers, or names. Folded from `PROGRESS`
-  lines on.
-- `counted` lines: other lines that differ in numbers, hexadecimals and sizes only. They may be what was asked for, so a
-  run is long, `COUNTED` lines, before it is folded, and lines that are more digits than letters never are: those are
-  data.
+- `progress`: what tools print while all goes well (tests that passed, packages that are fetched, unpacked or compiled),
+  alike in all but names. Folded from `PROGRESS` lines on.
+- `similar` lines: alike in all but numbers, of which each counts, or runs with the time (`numbers`). A number that does
+  neither, such as a status, is read like a word: lines that differ in it are not similar. A run with a share of the
+  whole or a time is folded from `PROGRESS` lines on, any other from `COUNTED` on. Never folded are lines that are more
+  digits than letters, which are data, and numbered lines (`grep -n`), whose numbers were asked for.
 
 Lines that tell of an error or warn (`errors.notable_lines`) are folded only if identical.
 
 Pieces know which part of the text they stand for, so that the next step can count what it leaves out in lines of the
-text, not of what is shown. They come from the front (`forward`) or from the back (`backward`), as many as are asked
-for: of a text that will be cut, only the parts that are shown are folded. Both see the same runs.
+text, not of what is shown, and how many lines cannot be known from what is shown (`Piece.similar`). They come from the
+front (`forward`) or from the back (`backward`), as many as are asked for: of a text that will be cut, only the parts
+that are shown are folded. Both see the same runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from nacre.frozen import frozen
 from nacre.output.errors import is_notable, notable_lines
+from nacre.output.numbers import BAR, NUMBER, told
 from nacre.patterns import later
 
 PROGRESS = 8
 """Hidden lines, at least, of a run of progress."""
 COUNTED = 48
 """Hidden lines, at least, of a run of lines that differ in numbers."""
+SOME = 512
+"""Lines of a run after which one can tell whether it is worth while to go on with it."""
 LONGEST = 2000
 """Characters of a line that may be part of a run."""
 
@@ -64,10 +69,12 @@ _BEGINNINGS = {
 }
 """The first word of a line, what such lines tell of, and how the whole of one looks."""
 _GOT = ("Get:", "Hit:", "Ign:")
-_RUNNING = later(r"0 ?%|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
-"""A share, or the time at the beginning of a line, as a key has it."""
-_VARIES = later(r"[0-9a-f]*\d[0-9a-f.,]*(?: ?(?:[kKMGT]i?[bB]\b|B\b))?")
-_BAR_PARTS = later(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
+_FIRST = frozenset(" \t[GHI0123456789abcdef━╸╺─█-").union(word[0] for word in _BEGINNINGS)
+"""What any of these begins with."""
+_RUNNING = later(r"0 ?%|(?:^|[ \[(])0/0\b|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
+"""Perhaps a share, or the time at the beginning of a line, as a key has it."""
+_NUMBERED = later(r"\s*(?:[^\s:]{1,200}:)?\s*\d+[:\t)](?!\d)|[^\s:]{0,200}[^\s:\d]:\d+:|[^\s:]{1,200}-\d+-(?!\d)")
+"""As `grep -n`, `cat -n` and compilers begin a line."""
 _BLANKS = later(r"[ \t]{2,}")
 _LETTERS = later(r"[^\W\d_]")
 _DIGITS = str.maketrans("123456789", "000000000")
@@ -89,6 +96,8 @@ class Piece:
     lines: int = 1
     hidden: int = 0
     """Lines of them that are not shown."""
+    similar: int = 0
+    """Those of the hidden that are not the same as the ones that are shown."""
 
 
 Pieces: TypeAlias = Callable[[str, int, int], Iterator[Piece]]
@@ -183,6 +192,10 @@ def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]
     key: str | None = None
     zeros: str | None = None
     for line in lines:
+        if len(run) == SOME and key is not None and not key.startswith(_KNOWN) and _is_hopeless(run, back):
+            for each in run:
+                yield from _shown([each], 2, back)
+            run, key, zeros = [], None, None
         if len(run) > 1 and key is not None and not key.startswith(_KNOWN):
             before, zeros = zeros, line[0].translate(_DIGITS)
             if zeros == before:  # lines that differ in digits only have one key
@@ -205,6 +218,12 @@ def _is_alone(run: list[_Line], line: _Line) -> bool:
     return len(run) == 1 and line[0] != run[0][0] and is_notable(run[0][0])
 
 
+def _is_hopeless(run: list[_Line], back: bool) -> bool:
+    """Whether the numbers of most lines say something of their own: a log of that kind may be long."""
+    says = told([line[0] for line in (reversed(run) if back else run)]).words
+    return sum(1 for before, after in pairwise(says) if before != after) > len(says) // 2
+
+
 def _progress(line: str) -> str:
     """What a line tells of that a tool printed while all went well; empty: it is none."""
     if "::" in line:
@@ -212,6 +231,8 @@ def _progress(line: str) -> str:
             return "passed"
         if " SKIPPED" in line:
             return "skipped"
+    if line[0] not in _FIRST and not line.endswith(") ... ok"):
+        return ""
     first = line.split(None, 1)[0]
     known = _BEGINNINGS.get(first)
     if known is not None and known[1].fullmatch(line):
@@ -235,13 +256,13 @@ def _key(line: str) -> str | None:
         return line
     if progress := _progress(line):
         return _KNOWN + progress
-    if _DIGIT.search(line) is None:
+    if _DIGIT.search(line) is None or _NUMBERED.match(line):
         return line
-    varied = _VARIES.sub("0", line)
+    varied = NUMBER.sub("0", line)
     if "  " in varied or "\t" in varied:
         varied = _BLANKS.sub(" ", varied)
     if "==" in varied or "##" in varied or "━" in varied or "█" in varied or "..." in varied:
-        varied = _BAR_PARTS.sub("=", varied)
+        varied = BAR.sub("=", varied)
     return varied
 
 
@@ -257,23 +278,40 @@ def _least(key: str) -> int | None:
 def _closed(text: str, run: list[_Line], key: str | None, back: bool) -> Iterator[Piece]:
     """A run as one piece, or its lines; those that one has to read divide it."""
     least = _least(key) if key is not None and len(run) > 1 else None
-    if least is None:
+    if key is None or least is None:
         for line in run:
             yield from _shown([line], 2, back)
         return
     first, last = (run[-1], run[0]) if back else (run[0], run[-1])
     notable = set(notable_lines(text, first[1], last[2]))
-    if not notable:
-        yield from _shown(run, least, back)
-        return
     part: list[_Line] = []
     for line in run:
         alone = line[1] in notable
         if part and alone == (part[0][1] in notable) and (not alone or line[0] == part[0][0]):
             part.append(line)
             continue
-        yield from _shown(part, least, back)
+        yield from _divided(part, key, least, back)
         part = [line]
+    yield from _divided(part, key, least, back)
+
+
+def _divided(run: list[_Line], key: str, least: int, back: bool) -> Iterator[Piece]:
+    """Those that are alike but for numbers, where a number changes that says something."""
+    if key.startswith(_KNOWN) or len(run) < 3 or sum(line[3] for line in run) - 2 < least:
+        yield from _shown(run, least, back)
+        return
+    said = told([line[0] for line in (reversed(run) if back else run)])
+    least = PROGRESS if said.running else COUNTED
+    says = said.words[::-1] if back else said.words
+    if says.count(says[0]) == len(says):
+        yield from _shown(run, least, back)
+        return
+    part: list[_Line] = []
+    for index, line in enumerate(run):
+        if part and says[index] != says[index - 1]:
+            yield from _shown(part, least, back)
+            part = []
+        part.append(line)
     yield from _shown(part, least, back)
 
 
@@ -286,7 +324,8 @@ def _shown(run: list[_Line], least: int, back: bool) -> Iterator[Piece]:
         marker = f"[… {count - 2:,} {kind} lines]"
         saved = last[2] - first[1] - len(first[0]) - len(last[0]) - 2
         if (same or count - 2 >= least) and len(marker) + 1 < saved:
-            yield Piece(f"{first[0]}\n{marker}\n{last[0]}", first[1], last[2], count, count - 2)
+            shown = f"{first[0]}\n{marker}\n{last[0]}"
+            yield Piece(shown, first[1], last[2], count, count - 2, 0 if same else count - 2)
             return
     for line in run:
         yield from _pieces(line, back=back)

@@ -24,7 +24,19 @@ _Row: TypeAlias = "str | list[str]"
 
 
 class Screen:
-    __slots__ = ("_bottom", "_column", "_main", "_numbers", "_row", "_rows", "_saved", "_unseen", "number")
+    __slots__ = (
+        "_blank_above",
+        "_bottom",
+        "_column",
+        "_main",
+        "_numbers",
+        "_row",
+        "_rows",
+        "_saved",
+        "_unseen",
+        "erased",
+        "number",
+    )
 
     def __init__(self) -> None:
         self._rows: list[_Row] = [""]
@@ -36,9 +48,13 @@ class Screen:
         """The last row of a scrolling region; below it programs keep a status line."""
         self._unseen = False
         """The cursor is in that status line: what is written there scrolls by with nothing."""
+        self._blank_above: tuple[int, int] | None = None
+        """Rows that are blank for sure, while the cursor stays below them."""
         self._main: tuple[list[_Row], list[int], int, int] | None = None
         self.number = 0
         """The line of the input that comes now."""
+        self.erased = 0
+        """Rows with something in them that went with the whole display."""
 
     @property
     def _top(self) -> int:
@@ -70,9 +86,9 @@ class Screen:
         if simple and not column and (not row or (len(row) <= len(text) and isinstance(row, str) and is_simple(row))):
             self._rows[self._row] = text
             self._column = len(text)
-        elif simple and isinstance(row, str) and column == len(row) < _LONG and is_simple(row):
-            self._rows[self._row] = row + text
-            self._column += len(text)
+        elif simple and isinstance(row, str) and len(row) < _LONG and len(row) <= column and is_simple(row):
+            self._rows[self._row] = row + " " * (column - len(row)) + text
+            self._column = column + len(text)
         else:
             self._put(list(text) if simple else list(cells(text)))
 
@@ -111,7 +127,7 @@ class Screen:
         self.to_column(self._column + columns)
 
     def vertical(self, rows: int) -> None:
-        self._unseen = False
+        self._unseen, self._blank_above = False, None
         last = len(self._rows) - 1
         row = self._row + rows
         self._row = last if row > last else max(row, last + 1 - HEIGHT, 0)
@@ -122,14 +138,15 @@ class Screen:
 
     def to(self, row: int, column: int) -> None:
         """Row and column of the screen, from 0."""
+        self._blank_above = None
         self._unseen = bool(self._bottom) and row >= self._bottom
         if self._unseen:
             return
         top = self._top
         self._row = top + min(row, HEIGHT - 1)
-        while self._row >= len(self._rows):
-            self._rows.append("")
-            self._numbers.append(self.number)
+        if (more := self._row + 1 - len(self._rows)) > 0:
+            self._rows += [""] * more
+            self._numbers += [self.number] * more
         self.to_column(column)
 
     def to_row(self, row: int) -> None:
@@ -141,7 +158,7 @@ class Screen:
     def restore(self) -> None:
         row, self._column = self._saved
         self._row = max(self._top, min(row, len(self._rows) - 1))
-        self._unseen = False
+        self._unseen, self._blank_above = False, None
 
     def region(self, bottom: int) -> None:
         self._bottom = bottom
@@ -172,20 +189,26 @@ class Screen:
     def erase_in_display(self, how: int) -> None:
         if self._unseen or how not in (0, 1, 2):
             return
+        top, row = self._top, self._row
         if how == 1:
-            for row in range(self._top, self._row):
-                self._rows[row] = ""
+            if self._blank_above != (top, row):
+                self._rows[top:row] = [""] * (row - top)
+                self._blank_above = (top, row)
             self._blank(0, self._column + 1)
             return
-        del self._rows[self._row + 1 :]
+        if how == 2:
+            self.erased += len(self._rows) - row - self._rows[row:].count("")
+        del self._rows[row + 1 :], self._numbers[row + 1 :]
         self.erase_in_line(how)
         if how == 2:
             top = self._top
-            del self._rows[top : self._row]
+            self.erased += row - top - self._rows[top:row].count("")
+            del self._rows[top:row], self._numbers[top:row]
             self._row = top
-        del self._numbers[len(self._rows) :]
 
     def _blank(self, start: int, end: int) -> None:
+        if not self._rows[self._row]:
+            return
         row = self._opened()
         end = min(end, len(row))
         if end - start > _MOVED:
@@ -222,16 +245,18 @@ class Screen:
 
     def insert_rows(self, count: int) -> None:
         """Rows at the end fall off."""
-        length = len(self._rows)
-        self._rows[self._row : self._row] = [""] * min(count, HEIGHT)
-        del self._rows[length:]
+        length, row, count = len(self._rows), self._row, min(count, HEIGHT)
+        self._rows[row:row] = [""] * count
+        self._numbers[row:row] = [self.number] * count
+        del self._rows[length:], self._numbers[length:]
         self._column = 0
 
     def delete_rows(self, count: int) -> None:
-        del self._rows[self._row : self._row + count]
-        if self._row == len(self._rows):
+        row = self._row
+        del self._rows[row : row + count], self._numbers[row : row + count]
+        if row == len(self._rows):
             self._rows.append("")
-        del self._numbers[len(self._rows) :]
+            self._numbers.append(self.number)
         self._column = 0
 
     def reset(self) -> None:
@@ -241,6 +266,7 @@ class Screen:
 
     def alternate(self, on: bool) -> None:
         """The second screen of editors and pagers: when they leave, what was there before is back."""
+        self._blank_above = None
         if on and self._main is None:
             self._main = (self._rows, self._numbers, self._row, self._column)
             self._rows, self._numbers, self._row, self._column = [""], [self.number], 0, 0

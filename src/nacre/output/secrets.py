@@ -14,8 +14,10 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate
 from urllib.parse import quote, quote_plus
 
+from nacre.output.terminal import INVISIBLE
 from nacre.patterns import later
 
 SHORTEST = 6
@@ -29,21 +31,55 @@ _FEW = 128
 """So many forms are searched one by one; more of them by their first letters."""
 _LETTERS = SHORTEST - 1
 _BLOCK = 64 * 1024
-_WRAPPED = 40
+_SAFE = ("", "/", "!'()*~", "!*'();:@&=+$,/?#[]~")
+"""What is left as it is: by `quote` of Python, in paths, by encodeURIComponent and by encodeURI of JavaScript."""
 _PEM = later(r"-----(?:BEGIN|END) [A-Z ]+-----")
+
+_MANY = 500
+"""More dots than these are not ours."""
 
 
 def mask(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
     """The text with every secret in it masked."""
+    spans = _spans(text, secrets, starts_cut, ends_cut)
+    return _masked(text, spans) if spans else text
+
+
+def mask_raw(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+    """The same of a text that has its escape sequences still: a colour within a secret goes with it."""
+    spans = _spans(text, secrets := tuple(secrets), starts_cut, ends_cut)
+    if "\x1b" in text:
+        hidden = [found.span() for found in INVISIBLE.finditer(text)]
+        gone = [0, *accumulate(end - start for start, end in hidden)]
+        places = [start - before for (start, _), before in zip(hidden, gone, strict=False)]
+        spans += [
+            (start + gone[bisect_right(places, start)], end + gone[bisect_right(places, end - 1)])
+            for start, end in _spans(INVISIBLE.sub("", text), secrets, starts_cut, ends_cut)
+        ]
+    return _masked(text, spans) if spans else text
+
+
+def mask_said(text: str, secrets: Iterable[str]) -> str:
+    """The same of what nacre says: where it has cut a text, which it shows by `…`, there may be a part of a secret."""
+    masked = mask_raw(text, secrets := tuple(secrets))
+    if not 0 < masked.count("…") <= _MANY:
+        return masked
+    first, *others = masked.split("…")
+    parts = [mask(first, secrets, ends_cut=True)]
+    parts += [mask(part, secrets, starts_cut=True, ends_cut=True) for part in others[:-1]]
+    return "…".join((*parts, mask(others[-1], secrets, starts_cut=True)))
+
+
+def _spans(text: str, secrets: Iterable[str], starts_cut: bool, ends_cut: bool) -> list[tuple[int, int]]:
     forms, encoded = _forms(tuple(sorted({each for each in secrets if len(each) >= SHORTEST})))
     if not forms or not text:
-        return text
+        return []
     spans = [*_found(text, forms), *_found_wrapped(text, encoded)]
     if ends_cut and (part := max(_begun(form, text) for form in forms)):
         spans.append((len(text) - part, len(text)))
     if starts_cut and (part := max(_finished(form, text) for form in forms)):
         spans.append((0, part))
-    return _masked(text, spans) if spans else text
+    return spans
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:
@@ -78,15 +114,10 @@ def _found_wrapped(text: str, encoded: tuple[str, ...]) -> Iterator[tuple[int, i
     """`base64` breaks its lines."""
     if not encoded or "\n" not in text:
         return
-    flat = text.replace("\n", "")
     ends: list[int] = []
-    for form in encoded:
-        place = flat.find(form)
-        while place >= 0:
-            if not ends:
-                ends = [place - count for count, place in enumerate(_newlines(text))]
-            yield _unflat(place, ends), _unflat(place + len(form) - 1, ends) + 1
-            place = flat.find(form, place + len(form))
+    for start, end in _found(text.replace("\n", ""), encoded):
+        ends = ends or [place - count for count, place in enumerate(_newlines(text))]
+        yield _unflat(start, ends), _unflat(end - 1, ends) + 1
 
 
 def _newlines(text: str) -> Iterator[int]:
@@ -102,20 +133,26 @@ def _unflat(place: int, ends: list[int]) -> int:
 
 
 def _begun(form: str, text: str) -> int:
-    """Characters at the end of the text that begin the form."""
-    lengths = range(min(len(form) - 1, len(text)), _PART - 1, -1)
-    return next((count for count in lengths if text.endswith(form[:count])), 0)
+    """Characters at the end of the text that begin the form: as many as may be, but not all of it."""
+    first, end = form[:_PART], text[max(0, len(text) - len(form) + 1) :]
+    place = end.find(first)
+    while place >= 0 and not form.startswith(end[place:]):
+        place = end.find(first, place + 1)
+    return len(end) - place if place >= 0 else 0
 
 
 def _finished(form: str, text: str) -> int:
     """Characters at the start of the text that end the form."""
-    lengths = range(min(len(form) - 1, len(text)), _PART - 1, -1)
-    return next((count for count in lengths if text.startswith(form[-count:])), 0)
+    last, start = form[-_PART:], text[: len(form) - 1]
+    place = start.rfind(last)
+    while place >= 0 and not form.endswith(start[: place + _PART]):
+        place = start.rfind(last, 0, place + _PART - 1)
+    return place + _PART if place >= 0 else 0
 
 
 @lru_cache(maxsize=16)
 def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Everything to be searched, the long before the short; and the long ones in base64."""
+    """Everything to be searched, the long before the short; and those in base64."""
     forms: set[str] = set()
     encoded: set[str] = set()
     for secret in secrets:
@@ -127,14 +164,17 @@ def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
             forms |= _plain(value)
             bases = set(_bases(value.encode("utf-8", "surrogateescape")))
             forms |= bases
-            encoded |= {base for base in bases if len(base) > _WRAPPED}
-    ordered = tuple(sorted((form for form in forms if len(form) >= SHORTEST - 1), key=lambda form: (-len(form), form)))
-    return ordered, tuple(sorted(encoded))
+            encoded |= bases
+    return _ordered(forms), _ordered(encoded)
+
+
+def _ordered(forms: set[str]) -> tuple[str, ...]:
+    return tuple(sorted((form for form in forms if len(form) >= SHORTEST - 1), key=lambda form: (-len(form), form)))
 
 
 def _plain(value: str) -> set[str]:
     data = value.encode("utf-8", "surrogateescape")
-    urls = {quote(data, safe=""), quote(data, safe="/"), quote_plus(data), quote(data, safe="!*'();:@&=+$,/?#[]~")}
+    urls = {quote_plus(data), *(quote(data, safe=safe) for safe in _SAFE)}
     lower = {_lower_escapes(url) for url in urls}
     strings = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     slashes = {string.replace("/", "\\/") for string in strings}

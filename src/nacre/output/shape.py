@@ -11,14 +11,18 @@ from collections.abc import Iterable
 
 from nacre.frozen import frozen
 from nacre.output import binary, remarks
-from nacre.output.remarks import Middle
+from nacre.output.binary import Binary
+from nacre.output.remarks import Middle, Room
 from nacre.output.secrets import mask
 from nacre.output.source import Source, is_wide, source_of, text_of
+from nacre.output.tokens import quarters
 from nacre.output.truncate import Cut, Limits, cut
 from nacre.result import Captured, Spill
 
 LEAST_CHARS = 500
 LEAST_LINES = 10
+_NEAR = 8 * 1024
+"""Bytes of something binary in which a secret is looked for, of which the first few would be shown."""
 
 
 @frozen(kw_only=True)
@@ -36,7 +40,11 @@ class Options:
     """Error lines that are shown of what is left out."""
 
     def __post_init__(self) -> None:
-        if self.chars < LEAST_CHARS or self.lines < LEAST_LINES or not 0 <= self.head <= 1 or self.errors < 0:
+        if not 0 <= self.head <= 1:
+            raise ValueError(f"head is a share, from 0 to 1, not {self.head}")
+        if self.errors < 0:
+            raise ValueError(f"errors is a number of lines, not {self.errors}")
+        if self.chars < LEAST_CHARS or self.lines < LEAST_LINES:
             raise ValueError(f"no text can be made of so little: {self.chars} characters, {self.lines} lines")
         if self.tokens is not None and self.tokens * 4 < LEAST_CHARS:
             raise ValueError(f"no text can be made of so little: {self.tokens} tokens")
@@ -56,17 +64,46 @@ class Shaped:
     omitted_chars: int = 0
     """Characters left out of what was captured."""
     omitted_bytes: int = 0
-    """The same in bytes of UTF-8, and what was not captured."""
+    """The same in bytes of UTF-8; where something was not captured, all bytes of the output that are left out."""
+    omitted_from: int = 0
+    """The byte of the output at which that begins, or the one at which its first line does."""
     folded: int = 0
     """Lines in what is shown that only their number is left of."""
+    similar: int = 0
+    """Those of them that cannot be known from the others."""
+    erased: int = 0
+    """Lines that the output itself has erased, by clearing the screen."""
     binary: str = ""
     """What it is, when it is not text."""
     notes: tuple[str, ...] = ()
     """The remarks in the text, a line each."""
 
 
+@frozen(kw_only=True)
+class Reading:
+    """A captured stream made out, which is most of the work; it can be shaped more than once."""
+
+    captured: Captured
+    secrets: tuple[str, ...]
+    middle: Middle | None = None
+    binary: Binary | None = None
+    source: Source | None = None
+    """None, if it is binary."""
+
+
+def read(captured: Captured | bytes, *, secrets: Iterable[str] = (), middle: Middle | None = None) -> Reading:
+    hidden = tuple(secrets)
+    if isinstance(captured, bytes):
+        captured = Captured(head=captured, seen=len(captured))
+    if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
+        return Reading(captured=captured, secrets=hidden, binary=found)
+    middle = middle if captured.dropped else None
+    source = source_of(captured, hidden, None if middle is None else middle.lines)
+    return Reading(captured=captured, secrets=hidden, middle=middle, source=source)
+
+
 def shape(
-    captured: Captured | bytes,
+    captured: Captured | Reading | bytes,
     options: Options = DEFAULT,
     *,
     secrets: Iterable[str] = (),
@@ -74,28 +111,30 @@ def shape(
     middle: Middle | None = None,
 ) -> Shaped:
     """What a model reads of it. The `secrets` are masked; the `spill` is named only where something is left out."""
-    hidden = tuple(secrets)
-    if isinstance(captured, bytes):
-        captured = Captured(head=captured, seen=len(captured))
-    if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
-        return _binary(captured, found, options, hidden, spill)
-    middle = middle if captured.dropped else None
-    source = source_of(captured, hidden, None if middle is None else middle.lines)
-    return _text(source, options, hidden, spill, middle)
+    made = captured if isinstance(captured, Reading) else read(captured, secrets=secrets, middle=middle)
+    if spill is not None and mask(spill.path, made.secrets) != spill.path:
+        spill = None  # masked, it would be no path
+    if made.binary is not None:
+        return _binary(made.captured, made.binary, options, made.secrets, spill)
+    assert made.source is not None
+    return _text(made.source, options, made.secrets, spill, made.middle)
 
 
 def _binary(
-    captured: Captured, found: binary.Binary, options: Options, secrets: tuple[str, ...], spill: Spill | None
+    captured: Captured, found: Binary, options: Options, secrets: tuple[str, ...], spill: Spill | None
 ) -> Shaped:
     data = captured.head + captured.tail
     size = captured.seen - found.before - found.after
-    note = binary.describe(found.kind, size, data[found.before :])
+    note = binary.describe(found.kind, size, _first_bytes(data[found.before :], secrets))
     if spill is not None and spill.complete and len(spill.path) < options.chars // 4:
-        note = f"{note[:-1]}; see {remarks.quoted(spill.path)}]"
+        named = f"{note[:-1]}; see {remarks.quoted(spill.path)}]"
+        note = named if _room(options, options.chars // 3).holds(named) else note
     parts = (data[: found.before], data[len(data) - found.after :])
-    before, after = (mask(text_of(part).text, secrets) for part in parts)
+    before = mask(text_of(parts[0]).text, secrets, ends_cut=True)
+    after = mask(text_of(parts[1]).text, secrets, starts_cut=True)
     limits = _limits(options)
-    shown = cut(before + after, limits, aside=limits.less(len(note) + 2, 1), gap=len(before), folding=options.fold)
+    aside = limits.less(len(note) + 2, 1, quarters(note) + 2)
+    shown = cut(before + after, limits, aside=aside, gap=len(before), folding=options.fold)
     omitted = before[shown.start :] + after[: shown.end - len(before)]
     return Shaped(
         text=_joined(shown, (note,)),
@@ -103,57 +142,109 @@ def _binary(
         omitted_lines=None,
         omitted_chars=len(omitted),
         omitted_bytes=size + len(omitted.encode()),
+        omitted_from=found.before,
         folded=shown.hidden,
+        similar=shown.similar,
         binary=found.kind or "unknown",
         notes=(note,),
     )
+
+
+def _first_bytes(data: bytes, secrets: tuple[str, ...]) -> bytes:
+    """A few; none, if there may be a secret in them."""
+    text = data[:_NEAR].decode("latin-1")
+    hidden = [secret.encode("utf-8", "surrogateescape").decode("latin-1") for secret in secrets]
+    return data[:16] if mask(text, hidden, starts_cut=True, ends_cut=True) == text else b""
 
 
 def _limits(options: Options) -> Limits:
     return Limits(chars=options.chars, lines=options.lines, tokens=options.tokens, head=options.head)
 
 
+def _room(options: Options, chars: int) -> Room:
+    """So many characters, but no more than a quarter of it all."""
+    tokens = options.tokens
+    return Room(min(chars, options.chars // 4), None if tokens is None else min(chars, tokens - 8))
+
+
 def _text(
     source: Source, options: Options, secrets: tuple[str, ...], spill: Spill | None, middle: Middle | None
 ) -> Shaped:
-    text = source.text
-    limits = _limits(options)
+    text, limits = source.text, _limits(options)
     most = min(options.errors, options.lines // 4)
-    for_errors = min(most * (remarks.EXCERPT + 20) + 50, options.chars // 4)
-    for_marker = min(200 + 2 * len(spill.path if spill else ""), options.chars // 4)
-    aside = limits.less(for_errors + for_marker, most + 2)
+    for_errors = _room(options, most * (remarks.EXCERPT + 20) + 60)
+    for_marker = _room(options, 200 + 2 * len(spill.path if spill else ""))
+    aside = limits.less(for_errors.chars + for_marker.chars, most + 2, _sum(for_errors.quarters, for_marker.quarters))
     shown = cut(text, limits, aside=aside, gap=source.gap, folding=options.fold)
-    uncounted = bool(source.dropped) and middle is None
-    dropped_lines = middle.lines if middle else 0
-    left = text[shown.start : shown.end]
-    left_lines = None if uncounted else left.count("\n") + dropped_lines
-    lines = None
-    if left_lines is not None:
-        lines = text.count("\n", 0, shown.start) + left_lines + text.count("\n", shown.end)
+    notes: tuple[str, ...] = ()
+    if shown.complete and (shown.similar or source.erased) and spill is not None and spill.complete:
+        again = cut(text, limits.less(for_marker.chars, 1, for_marker.quarters), aside=aside, folding=options.fold)
+        if for_marker.holds(note := remarks.unseen(again.similar, source.erased, spill)):
+            shown, notes = again, (note,)
     if shown.complete:
-        return Shaped(text=_joined(shown, ()), lines=lines, folded=shown.hidden)
-    left_bytes = (len(left) if left.isascii() else len(left.encode())) + source.dropped
-    amount = f"{left_bytes:,} bytes" if source.dropped else f"{len(left):,} characters"
-    if left_lines is None:
-        counted = amount
-    elif left_lines:
-        counted = f"{left_lines:,} lines, {amount}"
-    else:
-        counted = f"{amount} of line {source.number(shown.start)}"
+        return Shaped(
+            text=_joined(shown, (), notes),
+            lines=text.count("\n"),
+            folded=shown.hidden,
+            similar=shown.similar,
+            erased=source.erased,
+            notes=notes,
+        )
+    amount = _amount(source, shown, middle)
     notes = (
-        remarks.marker(counted, source, shown, spill, for_marker),
+        remarks.marker(amount.said(source.number(shown.start)), source, shown, spill, for_marker),
         *remarks.errors(source, shown, middle, secrets, most=most, room=for_errors),
     )
     return Shaped(
         text=_joined(shown, notes),
-        lines=lines,
-        omitted_lines=left_lines,
-        omitted_chars=len(left),
-        omitted_bytes=left_bytes,
+        lines=amount.all_lines,
+        omitted_lines=amount.lines,
+        omitted_chars=shown.end - shown.start,
+        omitted_bytes=amount.bytes,
+        omitted_from=source.extent(shown.start, shown.end)[0],
         folded=shown.hidden,
+        similar=shown.similar,
+        erased=source.erased,
         notes=notes,
     )
 
 
-def _joined(shown: Cut, notes: Iterable[str]) -> str:
-    return "\n".join((*(piece.text for piece in shown.head), *notes, *(piece.text for piece in shown.tail)))
+@frozen(kw_only=True)
+class _Amount:
+    """How much is left out: of the text, or, where not all of it was captured, of the raw output."""
+
+    lines: int | None
+    chars: int | None
+    bytes: int
+    all_lines: int | None
+
+    def said(self, number: int | None) -> str:
+        amount = f"{self.bytes:,} bytes" if self.chars is None else f"{self.chars:,} characters"
+        if self.lines is None:
+            return amount
+        return f"{self.lines:,} lines, {amount}" if self.lines else f"{amount} of line {number}"
+
+
+def _amount(source: Source, shown: Cut, middle: Middle | None) -> _Amount:
+    text, start, end = source.text, shown.start, shown.end
+    if source.gap is None:
+        left = text[start:end]
+        lines = left.count("\n")
+        size = len(left) if left.isascii() else len(left.encode())
+        rest = text.count("\n", 0, start) + text.count("\n", end)
+        return _Amount(lines=lines, chars=len(left), bytes=size, all_lines=lines + rest)
+    first, last = source.extent(start, end)
+    if middle is None:
+        return _Amount(lines=None, chars=None, bytes=last - first, all_lines=None)
+    tail = last - source.seen + len(source.raw_tail)
+    lines = source.raw.count(b"\n", first) + middle.lines + source.raw_tail.count(b"\n", 0, tail)
+    rest = text.count("\n", 0, start) + text.count("\n", end)
+    return _Amount(lines=lines, chars=None, bytes=last - first, all_lines=lines + rest)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _joined(shown: Cut, between: Iterable[str], after: Iterable[str] = ()) -> str:
+    return "\n".join((*(piece.text for piece in shown.head), *between, *(piece.text for piece in shown.tail), *after))

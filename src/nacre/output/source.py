@@ -6,6 +6,8 @@ many of them, and where a part was never captured.
 
 from __future__ import annotations
 
+import re
+
 from nacre.frozen import frozen
 from nacre.output.decode import decode, decode_wide, is_plain, wide
 from nacre.output.secrets import mask
@@ -18,6 +20,10 @@ class Source:
     """A text and where it comes from."""
 
     text: str
+    raw: bytes = b""
+    """What wrote the text before the gap."""
+    raw_tail: bytes = b""
+    """What wrote the text after it."""
     gap: int | None = None
     """Where in the text something was not captured."""
     head: tuple[int, ...] | None = None
@@ -25,10 +31,12 @@ class Source:
     """For each line before and after the gap, the raw line that wrote it, from 0; None when they are the same."""
     before_tail: int | None = None
     """Newlines of the raw output before the tail, if somebody has counted them."""
-    captured: int = 0
-    """Bytes before the gap."""
-    dropped: int = 0
-    """Bytes in the gap."""
+    seen: int = 0
+    """Bytes of it all."""
+    unit: int = 1
+    """Bytes of the smallest character."""
+    erased: int = 0
+    """Lines that were there before the screen was cleared."""
 
     def number(self, place: int) -> int | None:
         """The line of the raw output, from 1, that wrote what is at this place."""
@@ -47,6 +55,43 @@ class Source:
         first, _ = _span(self.head, self.text, 0, start, self.gap)
         _, last = _span(self.tail, self.text, self.gap, self.gap, max(self.gap, end))
         return first, last + self.before_tail
+
+    def extent(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the raw output, from 0, this part begins and ends: exactly if all before and after it is shown as it
+        was printed, else with the whole of the lines that wrote it."""
+        last = self.raw if self.gap is None else self.raw_tail
+        begin, stop = self._begin(start), self.seen - len(last) + self._stop(end, last)
+        return begin - begin % self.unit, min(max(begin, stop + -stop % self.unit), self.seen)
+
+    def _begin(self, start: int) -> int:
+        if start == self.gap:
+            return len(self.raw)
+        if self.raw.startswith(before := self.text[:start].encode()):
+            return len(before)
+        first, _ = _span(self.head, self.text, 0, start, len(self.text) if self.gap is None else self.gap)
+        begin = _line(self.raw, first - 1)
+        inside = self.text[self.text.rfind("\n", 0, start) + 1 : start].encode()
+        return begin + len(inside) if self.raw.startswith(inside, begin) else begin
+
+    def _stop(self, end: int, last: bytes) -> int:
+        origin = self.gap or 0
+        if end == self.gap:
+            return 0
+        if last.endswith(after := self.text[end:].encode()):
+            return len(last) - len(after)
+        numbers = self.head if self.gap is None else self.tail
+        _, line = _span(numbers, self.text, origin, origin, end)
+        stop = _line(last, line)
+        if self.text[end - 1] != "\n":
+            rest = self.text[end : self.text.find("\n", end) + 1 or len(self.text)].encode()
+            stop -= len(rest) if last.endswith(rest, 0, stop) else 0
+        return stop
+
+
+def _line(data: bytes, number: int) -> int:
+    """Where a line begins, from 0; the end, if there are not so many."""
+    parts = data.split(b"\n", number)
+    return len(data) - len(parts[-1]) if len(parts) > number else len(data)
 
 
 def _span(numbers: tuple[int, ...] | None, text: str, origin: int, start: int, end: int) -> tuple[int, int]:
@@ -81,22 +126,41 @@ def text_of(data: bytes) -> Seen:
 def source_of(captured: Captured, secrets: tuple[str, ...], dropped_lines: int | None) -> Source:
     """Decoded, as on a screen, masked. `dropped_lines` are the newlines that were not captured."""
     encoding = wide(captured.head) if is_wide(captured.head) else ""
+    unit = 1 if not encoding else 4 if encoding.startswith("utf-32") else 2
 
     def text(data: bytes, offset: int = 0) -> Seen:
         return seen(decode_wide(data, encoding, offset)) if encoding else text_of(data)
 
     if not captured.dropped:
-        whole = text(captured.head + captured.tail)
+        data = captured.head + captured.tail
+        whole = text(data)
         masked = mask(whole.text, secrets)
-        return Source(text=masked, head=whole.numbers)
-    head, tail = text(captured.head), text(captured.tail, captured.seen - len(captured.tail))
+        return Source(text=masked, raw=data, head=whole.numbers, seen=len(data), unit=unit, erased=whole.erased)
+    begins = captured.tail if encoding else _without_rest(captured.head, captured.tail)
+    head, tail = text(captured.head), text(begins, captured.seen - len(begins))
     first = mask(head.text, secrets, ends_cut=True)
     return Source(
         text=first + mask(tail.text, secrets, starts_cut=True),
+        raw=captured.head,
+        raw_tail=captured.tail,
         gap=len(first),
         head=head.numbers,
         tail=tail.numbers,
         before_tail=None if dropped_lines is None else captured.head.count(b"\n") + dropped_lines,
-        captured=len(captured.head),
-        dropped=captured.dropped,
+        seen=captured.seen,
+        unit=unit,
+        erased=head.erased + tail.erased,
     )
+
+
+_REST_OF_COLOUR = re.compile(rb"\[?[\d;:]{1,24}m")
+_REST_OF_STRING = re.compile(rb"[^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)")
+
+
+def _without_rest(head: bytes, tail: bytes) -> bytes:
+    """Without the rest of a sequence that began before it, as far as one can tell: such a thing is in what is known."""
+    if b"\x1b[" in tail and (found := _REST_OF_COLOUR.match(tail)):
+        return tail[found.end() :]
+    if (b"\x1b]" in tail or b"\x1b]" in head) and (found := _REST_OF_STRING.match(tail)):
+        return tail[found.end() :]
+    return tail

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate
 from typing import TypeAlias
 
 from nacre.frozen import frozen
@@ -18,7 +19,7 @@ from nacre.output.decode import NUL, clean
 from nacre.output.screen import Screen
 from nacre.patterns import later
 
-_INVISIBLE = later(
+INVISIBLE = later(
     r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are met most, and then those, which are none
     r"\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
     r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
@@ -41,6 +42,8 @@ _VERTICAL = later(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
 _CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
 """After any of these, nothing that came before it in its row matters."""
 _WORTH_SHORTENING = 80
+HELD = "\0"
+"""Stands for a newline within what is taken away, so that lines can be counted; there is no other NUL by then."""
 _Action: TypeAlias = "tuple[Callable[..., None], tuple[int, ...]] | None"
 _LONGEST = 32
 """Characters of a sequence that is worth a look."""
@@ -51,34 +54,56 @@ class Seen:
     text: str
     numbers: tuple[int, ...] | None = None
     """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
+    erased: int = 0
+    """Lines that were there before the screen was cleared."""
 
 
 def bare(text: str) -> str:
-    """Without colours and what else leaves no trace on the screen."""
-    return _INVISIBLE.sub("", text) if "\x1b" in text else text
+    """Without colours and what else leaves no trace on the screen. Newlines in that (an image has some) are `HELD`."""
+    if "\0" in text:
+        text = text.replace("\0", NUL)
+    if "\x1b" not in text:
+        return text
+    left = INVISIBLE.sub("", text)
+    if left.count("\n") == text.count("\n"):
+        return left
+    return INVISIBLE.sub(lambda found: HELD * found[0].count("\n"), text)
+
+
+def newlines(text: str, start: int = 0, end: int | None = None) -> int:
+    """Of what a bare text was made of."""
+    end = len(text) if end is None else end
+    return text.count("\n", start, end) + text.count(HELD, start, end)
 
 
 def seen(text: str) -> Seen:
     """What is left on the screen, and where it came from."""
-    if "\0" in text:
-        text = text.replace("\0", NUL)
     text = bare(text)
     if "\r" in text:  # twice: a program writes one, the terminal puts another before it
         text = text.replace("\r\n", "\n").replace("\r\n", "\n")
+    held = HELD in text
     if not any(char in text for char in "\x1b\r\b\v\f"):
-        return Seen(clean(text))
+        return Seen(clean(text.replace(HELD, "")), _numbers(text)) if held else Seen(clean(text))
     screen = Screen()
-    first, *lines = text.split("\n")
+    numbers = _numbers(text) if held else range(text.count("\n") + 1)
+    first, *lines = text.replace(HELD, "").split("\n")
+    screen.number = numbers[0]
     _feed(screen, first)
-    for number, line in enumerate(lines, 1):
+    for number, line in zip(numbers[1:], lines, strict=True):
         screen.number = number
         if line.isprintable():
             screen.line(line)
         else:
             screen.newline()
             _feed(screen, line)
-    rows, numbers = screen.result()
-    return Seen(clean("\n".join(rows)), tuple(numbers))
+    rows, origins = screen.result()
+    return Seen(clean("\n".join(rows)), tuple(origins), screen.erased)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """For each line of a bare text the line of the input at which it ends."""
+    ends = accumulate(line.count(HELD) + 1 for line in text.split("\n"))
+    return tuple([end - 1 for end in ends])
 
 
 def _feed(screen: Screen, line: str) -> None:
@@ -105,7 +130,7 @@ def _feed(screen: Screen, line: str) -> None:
 def _shortened(screen: Screen, line: str) -> str:
     """The end of a line that stays in its row: all before it was erased or written over."""
     if "\x1b" in line:
-        last = max(line.rfind(clear) for clear in _CLEARS)
+        last = max([line.rfind(clear) for clear in _CLEARS])
         if last >= 0:
             screen.clear_row()
             line = line[last:]  # the sequence is there still, and does it once more

@@ -3,16 +3,18 @@
 Limits are characters and lines, and tokens if asked for; the end gets more than the beginning. The cut is at the ends
 of lines, but a line that is longer than half of its side is cut inside, never inside of what a reader takes for one
 character. What is shown of head and tail may be folded (`fold`); what is left out is counted in the text as it was:
-`text[:start] + text[start:end] + text[end:]` is all of it.
+`text[:start] + text[start:end] + text[end:]` is all of it. Lines that imitate nacre's own are shown marked
+(`imitations`), also where it is a cut that makes one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.frozen import frozen
+from nacre.frozen import frozen, replace
 from nacre.output import fold
 from nacre.output.fold import Piece
+from nacre.output.imitations import marked
 from nacre.output.tokens import longest, quarters
 from nacre.output.width import not_after, not_before
 
@@ -26,12 +28,13 @@ class Limits:
     head: float = 0.35
     """The share of the beginning."""
 
-    def less(self, chars: int, lines: int) -> Limits:
-        """With so much of it set aside. Never less than half is left."""
+    def less(self, chars: int, lines: int, quarters: int | None = None) -> Limits:
+        """With so much of it set aside, and so many quarters of a token. Never less than half is left."""
+        quarters = chars if quarters is None else quarters
         return Limits(
             chars=max(self.chars - chars, self.chars // 2),
             lines=max(self.lines - lines, self.lines // 2),
-            tokens=None if self.tokens is None else max(self.tokens - chars // 4 - 1, self.tokens // 2),
+            tokens=None if self.tokens is None else max(self.tokens - quarters // 4 - 1, self.tokens // 2),
             head=self.head,
         )
 
@@ -55,6 +58,11 @@ class Cut:
         """Lines that are folded away in what is shown."""
         return sum(piece.hidden for piece in (*self.head, *self.tail))
 
+    @property
+    def similar(self) -> int:
+        """Those of them that are not the same as others that are shown."""
+        return sum(piece.similar for piece in (*self.head, *self.tail))
+
 
 class _Room:
     """What is left of some limits."""
@@ -71,9 +79,13 @@ class _Room:
         tokens = None if limits.tokens is None else int(limits.tokens * 4 * share)
         return cls(int(limits.chars * share), int(limits.lines * share), tokens)
 
+    def less(self, other: _Room) -> _Room:
+        quarters = None if self.quarters is None or other.quarters is None else self.quarters - other.quarters
+        return _Room(self.chars - other.chars, self.lines - other.lines, quarters)
+
     def take(self, piece: Piece, sign: int = 1) -> None:
         self.chars -= sign * (len(piece.text) + 1)
-        self.lines -= sign * (piece.text.count("\n") + 1)
+        self.lines -= sign * (3 if piece.hidden else 1)
         if self.quarters is not None:
             self.quarters -= sign * (quarters(piece.text) + 1)
 
@@ -81,41 +93,45 @@ class _Room:
     def over(self) -> bool:
         return self.chars < 0 or self.lines < 0 or (self.quarters is not None and self.quarters < 0)
 
-    def longest(self, text: str, *, back: bool = False) -> int:
-        """Characters of a part of a line that fit."""
+    def longest(self, text: str, extra: int, *, back: bool = False) -> int:
+        """Characters of a part of a line that fit, with so many others."""
         if self.lines < 1:
             return 0
-        count = max(0, min(self.chars - 1, len(text)))
+        count = max(0, min(self.chars - 1 - extra, len(text)))
         if self.quarters is None:
             return count
-        return longest(text[len(text) - count :] if back else text[:count], max(0, self.quarters - 1), back=back)
+        room = max(0, self.quarters - 1 - extra)
+        return longest(text[len(text) - count :] if back else text[:count], room, back=back)
 
 
 def cut(text: str, limits: Limits, *, aside: Limits | None = None, gap: int | None = None, folding: bool = True) -> Cut:
     """What fits. When not all of it does, `aside` are the limits instead: they leave room for a remark about it. At
     `gap` something is missing already, and so will be what else does not fit."""
-    forward = fold.forward if folding else fold.plain_forward
-    backward = fold.backward if folding else fold.plain_backward
+    forward, backward = (fold.forward, fold.backward) if folding else (fold.plain_forward, fold.plain_backward)
     aside = limits if aside is None else aside
     if gap is not None:
         limits = aside
     stop, begin = (len(text), 0) if gap is None else (gap, gap)
     room = _Room.of(limits, limits.head)
     head = _fitting(forward(text, 0, stop), room)
+    first = _Room.of(limits, limits.head).less(room)
     start = head[-1].end if head else 0
-    rest = _rest(limits, head)
-    tail = _fitting(backward(text, max(start, begin), len(text)), rest)
+    room = _Room.of(limits).less(first)
+    tail = _fitting(backward(text, max(start, begin), len(text)), room)
+    last = _Room.of(limits).less(first).less(room)
     end = tail[-1].start if tail else len(text)
     if gap is None and start == end:
         return Cut(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end)
-    room = _trimmed(head, _Room.of(aside, aside.head))
+    room = _trimmed(head, _Room.of(aside, aside.head).less(first))
     start = head[-1].end if head else 0
     if part := _beginning(text, start, min(stop, end), room, aside):
         head.append(part)
+        room.take(part)
         start = part.end
-    rest = _trimmed(tail, _rest(aside, head))
+    first = _Room.of(aside, aside.head).less(room)
+    room = _trimmed(tail, _Room.of(aside).less(first).less(last))
     end = tail[-1].start if tail else len(text)
-    if part := _ending(text, max(start, begin), end, rest, aside):
+    if part := _ending(text, max(start, begin), end, room, aside):
         tail.append(part)
         end = part.start
     return Cut(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end, gap=gap is not None)
@@ -123,7 +139,8 @@ def cut(text: str, limits: Limits, *, aside: Limits | None = None, gap: int | No
 
 def _fitting(pieces: Iterator[Piece], room: _Room) -> list[Piece]:
     taken = []
-    for piece in pieces:
+    for each in pieces:
+        piece = _marked(each) if "[" in each.text else each
         room.take(piece)
         if room.over:
             room.take(piece, -1)
@@ -132,17 +149,17 @@ def _fitting(pieces: Iterator[Piece], room: _Room) -> list[Piece]:
     return taken
 
 
-def _rest(limits: Limits, head: list[Piece]) -> _Room:
-    room = _Room.of(limits)
-    for piece in head:
-        room.take(piece)
-    return room
+def _marked(piece: Piece) -> Piece:
+    if piece.hidden:
+        first, between, last = piece.text.split("\n")
+        text = f"{marked(first)}\n{between}\n{marked(last)}"
+    else:
+        text = marked(piece.text)
+    return piece if text == piece.text else replace(piece, text=text)
 
 
 def _trimmed(pieces: list[Piece], room: _Room) -> _Room:
-    """Takes pieces from the end of the list until the others fit; gives what is left of the room."""
-    for piece in pieces:
-        room.take(piece)
+    """Takes pieces from the end of the list until nothing is lacking in the room; gives what is left of it."""
     while pieces and room.over:
         room.take(pieces.pop(), -1)
     return room
@@ -154,8 +171,13 @@ def _beginning(text: str, start: int, most: int, room: _Room, limits: Limits) ->
     line = text[start : most if stop < 0 else stop][: limits.chars + 1]
     if not _is_long(line, limits, limits.head):
         return None
-    place = not_after(text, start + room.longest(line), start)
-    return Piece(text[start:place], start, place) if place > start else None
+    extra = -1
+    shown, place = "", start
+    while len(shown) - (place - start) > extra:  # what marks it has to fit, too
+        extra = max(0, len(shown) - (place - start))
+        place = not_after(text, start + room.longest(line, extra), start)
+        shown = marked(text[start:place])
+    return Piece(shown, start, place) if place > start else None
 
 
 def _ending(text: str, least: int, end: int, room: _Room, limits: Limits) -> Piece | None:
@@ -164,8 +186,13 @@ def _ending(text: str, least: int, end: int, room: _Room, limits: Limits) -> Pie
     line = text[begin:stop]
     if not _is_long(line, limits, 1 - limits.head):
         return None
-    place = not_before(text, stop - room.longest(line, back=True), stop)
-    return Piece(text[place:stop], place, end) if place < stop else None
+    extra = -1
+    shown, place = "", stop
+    while len(shown) - (stop - place) > extra:
+        extra = max(0, len(shown) - (stop - place))
+        place = not_before(text, stop - room.longest(line, extra, back=True), stop)
+        shown = marked(text[place:stop])
+    return Piece(shown, place, end) if place < stop else None
 
 
 def _is_long(line: str, limits: Limits, share: float) -> bool:

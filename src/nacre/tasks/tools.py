@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nacre.arguments import Arguments, bad
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
-from nacre.frozen import replace
 from nacre.hidden import Hidden, remembered
-from nacre.notes import marked, note, shown
-from nacre.output import Options, Shaped
-from nacre.output.decode import clean, decode
+from nacre.notes import note
+from nacre.output import Middle, Options, shape
+from nacre.output.decode import clean
+from nacre.output.errors import Scanner
+from nacre.output.remarks import quoted
 from nacre.output.secrets import mask
-from nacre.output.source import source_of
 from nacre.result import Captured, Exited, describe
 from nacre.tasks.log import Output
 from nacre.tasks.task import Task
@@ -33,6 +34,8 @@ _WINDOW = 256 * 1024
 """Bytes of the beginning, and of the end, that are read to be shaped."""
 _TIMEOUT, _LONGEST_TIMEOUT = 30.0, 600.0
 _LISTED = 100
+_SCANNING = 0.3
+"""Seconds in which the part between them is looked through."""
 _PARTS = 20
 """Gaps that are shown; there are hardly ever any."""
 _LEAST = 4
@@ -193,19 +196,31 @@ def _excerpt(
     captured, gone = _captured(read)
     notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
     notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
-    shaped = shown(captured, _OPTIONS, secrets=secrets)
-    parts = [*map(note, notes), shaped.text]
-    if shaped.omitted_bytes and not shaped.binary:
-        exact = shown(captured, replace(_OPTIONS, fold=False), secrets=secrets)
-        place = read[0].start + _shown_of(captured, exact, secrets)
-        parts[-1] = exact.text
-        if shaped.omitted_bytes > gone:
-            parts.append(note(f"since={place} reads what is left out"))
+    middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped)
+    shaped = shape(captured, _OPTIONS, secrets=secrets, middle=middle)
     # where it begins and ends here, it may be in the middle of a secret
-    parts[len(notes)] = mask(parts[len(notes)], secrets, starts_cut=read[0].start > 0, ends_cut=True)
+    text = mask(shaped.text, secrets, starts_cut=read[0].start > 0, ends_cut=True)
+    parts = [*map(note, notes), text]
+    if shaped.omitted_bytes > gone and not shaped.binary:
+        parts.append(note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
+    if shaped.similar or shaped.erased:
+        parts.append(note(f"all of it, as it was printed, is in {quoted(read[-1].task.output_file)}"))
     if gone:
         parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
     return [part for part in parts if part], read[-1]
+
+
+def _middle(tasks: Tasks, id: str, place: int, count: int) -> Middle | None:
+    """What is in the part that is not shown. None: it cannot be read to its end in time."""
+    scanner, end, until = Scanner(_OPTIONS.errors), place + count, time.monotonic() + _SCANNING
+    while place < end:
+        output = tasks.output(id, since=place, limit=min(_WINDOW, end - place))
+        if output.start != place or not output.data or time.monotonic() > until:
+            return None
+        scanner.feed(output.data)
+        place += len(output.data)
+    found = scanner.found()
+    return Middle(scanner.lines, found, scanner.total) if count else None
 
 
 def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> list[Output]:
@@ -227,19 +242,6 @@ def _captured(read: list[Output]) -> tuple[Captured, int]:
     return captured, sum(read[n].dropped for n in gaps)
 
 
-def _shown_of(captured: Captured, shaped: Shaped, secrets: tuple[str, ...]) -> int:
-    """How many bytes at the beginning are shown, or less than that."""
-    lines = shaped.text.split("\n")
-    head = "\n".join(lines[: lines.index(shaped.notes[0])])
-    if decode(captured.head).startswith(head):
-        count = len(head.encode())
-        return count + 1 if captured.head[count : count + 1] == b"\n" else count
-    source = source_of(marked(captured), secrets, None)
-    number = source.number(min(len(head) + 1, len(source.text) if source.gap is None else source.gap)) or 1
-    place = len(b"".join(captured.head.splitlines(keepends=True)[: number - 1]))
-    return place or len(head.encode())
-
-
 def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
     if task.outcome is None:
         return f"{task.id} cannot be read: {task.problem}"
@@ -252,6 +254,7 @@ def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
         text = f"{task.id} {how}" + (f" after {seconds(task.duration)}" if task.state == "ended" else "")
     if brief:
         return text
+    text = note(text)
     if task.out_of_memory:
         text += f"\n{note('it ran out of memory')}"
     if task.running:

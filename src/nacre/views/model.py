@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nacre.frozen import frozen, replace
-from nacre.hidden import mask_said
-from nacre.notes import note, shown
-from nacre.output import Middle, Options
+from nacre.notes import note
+from nacre.output import Middle, Options, Reading, read, shape
 from nacre.output.decode import clean
+from nacre.output.errors import excerpt
+from nacre.output.remarks import EXCERPT, quoted
+from nacre.output.secrets import mask_said
 from nacre.output.tokens import quarters
 from nacre.result import (
     Cancelled,
@@ -38,7 +40,6 @@ _LONGEST = 600
 """Characters of one remark."""
 _SOME = 8 * 1024
 """Bytes of the beginning and of the end of the output in which complaints are looked for."""
-_PASSES = 4
 _GOES_ON = "It goes on as task "
 
 
@@ -73,7 +74,9 @@ class Kept:
 class Text:
     text: str
     cut: bool = False
-    """Some of the output is left out."""
+    """Some of the output is left out, folded away or erased by itself, and cannot be known from the text."""
+    readings: tuple[Reading, ...] = ()
+    """What was made out of the streams, for another rendering of the same."""
 
 
 def model_text(
@@ -84,9 +87,14 @@ def model_text(
 
 
 def rendered(
-    result: Result, options: ModelOptions = DEFAULT, *, secrets: Iterable[str] = (), kept: Kept | None = None
+    result: Result,
+    options: ModelOptions = DEFAULT,
+    *,
+    secrets: Iterable[str] = (),
+    kept: Kept | None = None,
+    readings: tuple[Reading, ...] = (),
 ) -> Text:
-    """The same, and whether it is all."""
+    """The same, and whether it is all. `readings` are those of an earlier rendering, with the same middle."""
     hidden = (*secrets, *(() if result.hidden is None else result.hidden.values()))
     kept = Kept(spill=result.spill) if kept is None else kept
     if hidden and kept.spill is not None:
@@ -96,15 +104,15 @@ def rendered(
     after = [remark for remark in result.remarks if not is_said(remark, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
-    if options.apart and kept.spill is not None and result.dropped:
-        after.append(f"all that is kept of the output, in order of arrival: {kept.spill.path}")
+    body = _Body(result, options, hidden, kept, readings)
     lines = _Lines(options.output, hidden)
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
-    body = _Body(result, options, hidden, kept)
+    where = [lines.add(text) for text in _where(result, kept, hidden)] if body.apart else []
     output = [] if silent else [body.within(lines.rest()) or note("nothing but white space")]
+    last += where if body.cut else []
     text = "\n".join(part for part in (*first, *output, *last, *lines.left_out()) if part)
-    return Text(text, body.cut)
+    return Text(text, body.cut, tuple(body.readings))
 
 
 def _ending(result: Result, options: ModelOptions, *, silent: bool) -> Iterator[str]:
@@ -158,6 +166,18 @@ def is_said(remark: str, result: Result) -> bool:
     return result.task is not None and remark.startswith(f"{_GOES_ON}{result.task.id};")
 
 
+def _where(result: Result, kept: Kept, secrets: tuple[str, ...]) -> Iterator[str]:
+    """For streams that are shown apart: the file has both, in order of arrival, and its lines are not theirs."""
+    if kept.spill is None:
+        return
+    part = "" if kept.spill.complete else f"the first {kept.spill.bytes:,} bytes of "
+    yield f"{part}all of the output, in order of arrival, is in {quoted(kept.spill.path)}"
+    if kept.middle is not None:
+        before = result.both.head.count(b"\n")
+        for error in kept.middle.told(secrets):
+            yield f"its line {before + error.number} tells of an error: {excerpt(error.text, EXCERPT)}"
+
+
 def _some(captured: Captured) -> str:
     parts = captured.head[:_SOME], captured.head[-_SOME:], captured.tail[-_SOME:]
     return "\n".join(part.decode("utf-8", "replace") for part in parts)
@@ -191,7 +211,8 @@ class _Lines:
         longest = min(_LONGEST, self._chars - 20)
         if self._quarters is not None:
             longest = min(longest, self._quarters // 8)
-        text = " ".join(mask_said(clean(text[: 8 * _LONGEST]), self._secrets).split())
+        more = "…" if len(text) > 8 * _LONGEST else ""
+        text = " ".join(mask_said(clean(text[: 8 * _LONGEST]) + more, self._secrets).split())
         return text if len(text) <= longest else text[: longest - 1] + "…"
 
     def left_out(self) -> list[str]:
@@ -213,56 +234,56 @@ class _Lines:
 class _Body:
     """The output as it is shown."""
 
-    def __init__(self, result: Result, options: ModelOptions, secrets: tuple[str, ...], kept: Kept) -> None:
+    def __init__(
+        self,
+        result: Result,
+        options: ModelOptions,
+        secrets: tuple[str, ...],
+        kept: Kept,
+        readings: tuple[Reading, ...],
+    ) -> None:
         self._result = result
-        self._apart = options.apart and bool(result.err.seen)
+        self.readings = list(readings)
+        self.apart = options.apart and bool(result.err.seen)
         self._secrets = secrets
         self._kept = kept
         self.cut = False
 
     def within(self, limits: Options) -> str:
-        """What is added to lines that imitate ours has to fit, too."""
-        asked, text = limits, ""
-        for _ in range(_PASSES):
-            self.cut = False
-            text = self._shaped(asked)
-            over = max(len(text) - limits.chars, 0)
-            if limits.tokens is not None:
-                over = max(over, quarters(text) - limits.tokens * 4)
-            if not over:
-                return text if text.strip() else ""
-            asked = replace(
-                asked,
-                chars=max(asked.chars - over, 500),
-                tokens=None if asked.tokens is None else max(asked.tokens - over // 4 - 1, 125),
-            )
-        return text[: limits.chars]
+        """Nothing, if there is nothing to be seen in it."""
+        text = self._both(limits) if self.apart else self._stream(self._result.both, limits, self._kept)
+        return text if text.strip() else ""
 
-    def _shaped(self, limits: Options) -> str:
-        result = self._result
-        if not self._apart:
-            return self._stream(result.both, limits, self._kept)
-        head = note("stderr")
-        spare = replace(limits, chars=limits.chars - len(head) - 1, lines=limits.lines - 1)
+    def _both(self, limits: Options) -> str:
+        result, head = self._result, note("stderr")
+        spare = _less(limits, head)
         half = replace(
             spare,
             chars=max(500, spare.chars // 2),
             lines=max(10, spare.lines // 2),
-            tokens=None if limits.tokens is None else max(125, limits.tokens // 2),
+            tokens=None if spare.tokens is None else max(125, spare.tokens // 2),
         )
         nothing = Kept()
         err = self._stream(result.err, half, nothing)
         if not result.out.seen:
             return f"{head}\n{err}"
-        rest = replace(
-            spare,
-            chars=max(500, spare.chars - len(err) - 1),
-            lines=max(10, spare.lines - err.count("\n") - 1),
-            tokens=None if limits.tokens is None else max(125, limits.tokens - quarters(err) // 4 - 5),
-        )
-        return f"{self._stream(result.out, rest, nothing)}\n{head}\n{err}"
+        return f"{self._stream(result.out, _less(spare, err), nothing)}\n{head}\n{err}"
 
     def _stream(self, captured: Captured, limits: Options, kept: Kept) -> str:
-        shaped = shown(captured, limits, secrets=self._secrets, spill=kept.spill, middle=kept.middle)
-        self.cut = self.cut or bool(shaped.omitted_bytes)
+        known = [reading for reading in self.readings if reading.captured is captured]
+        if not known:
+            known.append(read(captured, secrets=self._secrets, middle=kept.middle))
+            self.readings += known
+        shaped = shape(known[0], limits, spill=kept.spill)
+        self.cut = self.cut or bool(shaped.omitted_bytes or shaped.similar or shaped.erased)
         return shaped.text
+
+
+def _less(limits: Options, text: str) -> Options:
+    """What is left beside a text, and the least that is allowed."""
+    return replace(
+        limits,
+        chars=max(500, limits.chars - len(text) - 1),
+        lines=max(10, limits.lines - text.count("\n") - 1),
+        tokens=None if limits.tokens is None else max(125, limits.tokens - -(-(quarters(text) + 1) // 4)),
+    )

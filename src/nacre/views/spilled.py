@@ -1,8 +1,10 @@
-"""What a model reads of a Result, with what only the spill file knows. Looks at files, for a bounded time (0.6 s at
-worst: a host with an event loop calls it in a thread).
+"""What a model reads of a Result, with what only the spill file knows. Looks at files and at a megabyte of output,
+which takes 0.6 s for a large file, and a second and more for output that is made to be slow: a host with an event loop
+calls it in a thread.
 
 `look` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and finds the
-errors in it. `for_model` makes a spill where the text is cut and memory held it all: what is left out can be read.
+errors in it. `for_model` makes a spill where the text is cut, or similar lines are folded, and memory held it all: what
+is left out can be read.
 """
 
 from __future__ import annotations
@@ -36,17 +38,17 @@ def for_model(
 ) -> str:
     """What a model reads. `directory` is for what has to be written (None: one that goes when this process does), and
     `name` is what the file's name begins with."""
-    kept = look(result)
+    kept = look(result, options.output.errors)
     hidden = tuple(secrets)
     text = rendered(result, options, secrets=hidden, kept=kept)
-    if text.cut and kept.spill is None and not result.dropped:
-        spill = written(result.both, directory, name)
-        text = text if spill is None else rendered(result, options, secrets=hidden, kept=Kept(spill=spill))
+    if text.cut and kept.spill is None and not result.dropped and (spill := written(result.both, directory, name)):
+        kept = Kept(spill=spill)
+        text = rendered(result, options, secrets=hidden, kept=kept, readings=text.readings)
     return text.text
 
 
-def look(result: Result) -> Kept:
-    """The spill as it is on the disk now, and the middle as far as it could be read."""
+def look(result: Result, errors: int = 5) -> Kept:
+    """The spill as it is on the disk now, and the middle as far as it could be read, with so many of its errors."""
     if result.spill is None:
         return Kept()
     try:
@@ -60,7 +62,7 @@ def look(result: Result) -> Kept:
         spill = result.spill
         if status.st_size < spill.bytes:
             spill = replace(spill, bytes=status.st_size, complete=False)
-        middle = _middle(fd, len(result.both.head), result.both.dropped) if spill.complete else None
+        middle = _middle(fd, result.both, errors) if spill.complete else None
         return Kept(spill=spill, middle=middle)
     except OSError:
         return Kept()
@@ -68,12 +70,13 @@ def look(result: Result) -> Kept:
         os.close(fd)
 
 
-def _middle(fd: int, start: int, count: int) -> Middle | None:
+def _middle(fd: int, captured: Captured, errors: int) -> Middle | None:
     """None: it could not be read to its end in time."""
-    if not count:
+    if not captured.dropped:
         return None
-    scanner, lines, scans = Scanner(), 0, True
-    began, place, end = time.monotonic(), start, start + count
+    scanner, lines, scans = Scanner(max(errors, 1)), 0, True
+    began, place = time.monotonic(), len(captured.head)
+    end = place + captured.dropped
     while place < end:
         block = os.pread(fd, min(_BLOCK, end - place), place)
         if not block:
@@ -87,9 +90,9 @@ def _middle(fd: int, start: int, count: int) -> Middle | None:
             lines += block.count(b"\n")
         else:
             return None
-    errors = scanner.found()
+    found = scanner.found()
     known = scans or scanner.total >= _MANY
-    return Middle(scanner.lines + lines, errors if known else (), scanner.total if known else 0)
+    return Middle(scanner.lines + lines, found if known else (), scanner.total if known else 0)
 
 
 def _private() -> str:

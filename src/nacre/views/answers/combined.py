@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from nacre.capture.characters import broken, incomplete
-from nacre.notes import note, told_apart
+from nacre.notes import note
 from nacre.output.decode import clean
+from nacre.output.imitations import marked
 from nacre.output.secrets import mask
 from nacre.profiles.view import Combined
 from nacre.result import Captured, NotStarted, Refused, Result, Running, Spill, TaskRef
@@ -30,7 +31,7 @@ def answer(result: Result, view: Combined) -> Answer:
         mask(tail.decode("utf-8", "replace"), secrets, starts_cut=True) if missing else "",
     ]
     gap = note(_missing(missing, result.seen, standing(result.spill))) if missing else ""
-    output = told_apart(parts[0]) + _between(parts[0], gap) + told_apart(parts[1])
+    output = marked(parts[0]) + _between(parts[0], gap) + marked(parts[1])
     before = [_how(result)]
     after = [_plainly(remark) for remark in result.remarks if not is_said(remark, result)] + [_left_running(result)]
     return Answer(

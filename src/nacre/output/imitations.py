@@ -1,0 +1,27 @@
+"""What only looks like nacre's own in a text that is shown. Pure.
+
+Whatever nacre says in a text is a line of its own that begins with `[nacre: `, with `[…` (`remarks`, `fold`) or with
+`[binary output` (`binary`). A line of output that begins like one of these, as a reader sees it, is shown with a
+backslash before it, and so is one that has such backslashes already. That is all that is ever added to output: without
+its first backslash, such a line is as it was printed.
+"""
+
+from __future__ import annotations
+
+from nacre.patterns import later
+
+_NOTHING = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0"
+)
+"""Characters that are there and cannot be seen; some of them count as letters."""
+_NAME = f"[{_NOTHING}]*".join("nacre")
+_IMITATION = later(
+    rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|[{_NOTHING}])*"
+    rf"\[(?:[^\w\n]|[{_NOTHING}]){{0,10}}?(?:…|{_NAME}|binary output))"
+)
+
+
+def marked(text: str) -> str:
+    """Every line of it that is one, marked."""
+    return _IMITATION.sub("\\\\", text) if "[" in text else text
