@@ -133,7 +133,7 @@ async def test_half_a_secret_in_a_command_is_masked(tasks: Tasks, store: Path) -
     secret = "hunter2HUNTER3hunter4xyz"
     ended_task(store, Exited(0), b"", command=f"sleep 3; : {'x' * 92}{secret}")
     text = await call("TaskList", {"all": True}, tasks, secrets=[secret])
-    assert f"{'x' * 92}[secret]… (" in text
+    assert f"{'x' * 92}[secret] (" in text
 
 
 async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Path) -> None:

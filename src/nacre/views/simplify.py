@@ -291,7 +291,7 @@ def _is_seen(command: Command, text: str, cut: int, *, fed: bool) -> bool:
             return True
         if not plain(words[0]):
             return text[command.start] in '$"`'
-        if "/" not in words[0] and words[0].startswith(text[command.start : cut]):
+        if command.parent is None and "/" not in words[0] and words[0].startswith(text[command.start : cut]):
             return True  # its beginning; the rest is counted
     elif command.end <= cut and not fed:
         return True

@@ -195,7 +195,7 @@ async def test_slash_tasks_lists_and_task_output_reads(executor: BashExecutor, g
     gate.open()
     rest = await executor.task_manager.task_output({"task_id": id, "since": 6})
     assert rest.splitlines()[1:] == ["second", "[nacre: cursor 13: pass since=13 for what comes after this]"]
-    assert re.match(rf"{id} exited with 0 after ", rest)
+    assert re.match(rf"\[nacre: {id} exited with 0 after ", rest)
     assert f"{id} exited with 0 after " in await listing(executor)
 
 
