@@ -11,13 +11,14 @@ from typing import TypeAlias
 from nacre.patterns import later
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
-from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, netcat_shell
+from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, git_add_blind, netcat_shell
+from nacre.policy.rules._git import git_call
 from nacre.policy.shells import pipes, takes_orders
 from nacre.policy.writes import Deed as Change
 from nacre.policy.writes import changes
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import DOWNLOADED, globbed
+from nacre.shell.text import DOWNLOADED, could_be, globbed
 from nacre.verdict import Decision
 
 Deed: TypeAlias = Callable[[Command, Around], bool]
@@ -83,9 +84,9 @@ def _names_root(command: Command, around: Around) -> bool:
     return any(place is not None and place.kind is Kind.ROOT for place in places)
 
 
-def removes_by_name(*names: str) -> Deed:
-    """With all that is in it: what is called so, wherever it is removed from. A `*` here is a glob, not a character."""
-    meant = {globbed(name) for name in names}
+def removes_here(*globs: str) -> Deed:
+    """With all that is in it: what one of these globs names in the directory where the command runs."""
+    meant = {globbed(glob) for glob in globs}
 
     def does(command: Command, around: Around) -> bool:
         if not removes_tree(command, around):
@@ -93,6 +94,30 @@ def removes_by_name(*names: str) -> Deed:
         return any(_HERE.sub("", target).rstrip("/") in meant for target in command.operands())
 
     return does
+
+
+def removes_history(command: Command, around: Around) -> bool:
+    """A `.git`, or all that is in it, by whatever path."""
+    return removes_tree(command, around) and any(map(_is_history, command.operands()))
+
+
+def _is_history(target: str) -> bool:
+    names = [name for name in target.split("/") if name]
+    while names and names[-1] in _ANYTHING:
+        names.pop()
+    return bool(names) and names[-1].startswith(".") and could_be(names[-1], ".git")  # no `*` stands for a first dot
+
+
+_ANYTHING = (".", globbed("*"), globbed(".*"))
+
+
+def adds_everything_after_all(command: Command, around: Around) -> bool:
+    """`git add` of all there is with a flag for which git-add-blind lets it pass (`-N .`, `-u .`), unless that flag
+    says to add nothing."""
+    git = git_call(command, "add", "stage")
+    if git is None or git.given.on("-n", "--dry-run") or git.given.on("--refresh"):
+        return False
+    return git_add_blind.everything_in(git, command) is not None and git_add_blind.finds(command, around) is None
 
 
 def makes_filesystem(command: Command, _: Around) -> bool:
