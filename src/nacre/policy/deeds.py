@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nacre.patterns import later
-from nacre.policy.paths import Kind, precious
+from nacre.policy.paths import Kind, lies_in, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
 from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, git_add_blind, netcat_shell
 from nacre.policy.rules._git import git_call
@@ -18,7 +18,7 @@ from nacre.policy.writes import Deed as Change
 from nacre.policy.writes import changes
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import DOWNLOADED, could_be, globbed
+from nacre.shell.text import DOWNLOADED, could_be, globbed, least
 from nacre.verdict import Decision
 
 Deed: TypeAlias = Callable[[Command, Around], bool]
@@ -53,9 +53,23 @@ def removes_root(command: Command, around: Around) -> bool:
     return removes_tree(command, around) and _names_root(command, around)
 
 
-def removes_the_root_itself(command: Command, around: Around) -> bool:
-    """`rm /`, recursive or not."""
-    return command.runs("rm") and _names_root(command, around)
+def removes_system(command: Command, around: Around) -> bool:
+    """The root, one of the directories that a system consists of (`/etc`, `/usr`, `/var`), or what lies in those that
+    are nobody else's."""
+    if not removes_tree(command, around):
+        return False
+    return _names_root(command, around) or any(_is_system(target, command, around) for target in command.operands())
+
+
+def _is_system(target: str, command: Command, around: Around) -> bool:
+    place = precious(target, command, around)
+    known = least(target) == target  # `$X/lib` is the system's only if X is empty
+    return (known and place is not None and place.kind is Kind.SYSTEM) or lies_in(target, command, *_THE_SYSTEMS)
+
+
+_THE_SYSTEMS = (
+    "/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/sbin", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/sbin",
+)  # fmt: skip
 
 
 def removes_outside(*beginnings: str) -> Deed:

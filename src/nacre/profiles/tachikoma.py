@@ -72,7 +72,7 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
         return text_rule(id, pattern, lower=True, wording=words)
     match pattern:
         case "rm -rf /":
-            return deed(id, words, in_any_case(deeds.removes_root))
+            return deed(id, words, in_any_case(deeds.removes_system))
         case ":(){ :|:& };:":
             return deed(id, words, deeds.forks_without_end, in_script=deeds.fork_bombs)
         case "mkfs":
@@ -87,7 +87,7 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
 
 def _dangerous() -> tuple[Rule, ...]:
     return (
-        deed("dangerous-rm", DANGEROUS, in_any_case(deeds.removes_root)),
+        deed("dangerous-rm", DANGEROUS, in_any_case(deeds.removes_system)),
         deed("dangerous-dd", DANGEROUS, in_any_case(deeds.copies_device)),
         deed("dangerous-nc", DANGEROUS, in_any_case(deeds.serves_program), in_script=deeds.serves_shell),
         deed("dangerous-base64", DANGEROUS, deeds.runs_decoded, in_script=deeds.pipes_base64),

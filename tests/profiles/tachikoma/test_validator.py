@@ -69,7 +69,9 @@ def test_the_dangerous_is_refused_without_any_pattern() -> None:
 
 PATTERNS = {
     "rm -rf /": ["rm -rf /", "rm -fr -- /", "sudo rm -r -f /*", "RM -RF /", "bash -c 'rm -rf /'", "X=/; rm -rf $X",
-                 "true && rm -rf //", "cd / && rm -rf *", "echo / | xargs rm -rf", "r''m -rf /", 'rm -rf "$NOPE"/'],
+                 "true && rm -rf //", "cd / && rm -rf *", "echo / | xargs rm -rf", "r''m -rf /", 'rm -rf "$NOPE"/',
+                 "rm -rf /etc", "rm -fr /usr/", "rm -rf /bin /usr", "rm -rf /boot", "RM -RF /VAR", "cd / && rm -rf lib",
+                 "rm -rf /etc/ssh"],
     ":(){ :|:& };:": [":(){ :|:& };:", ":(){:|:&};:", "bomb() { bomb | bomb & }; bomb", "perl -e 'fork while fork'"],
     "mkfs": ["mkfs disk.img", "mkfs.ext4 /dev/sdb1", "sudo MKFS.XFS x", "eval 'mkfs x'", "/sbin/mkfs.vfat x"],
     "dd if=/dev/": ["dd if=/dev/zero of=x", "dd of=x  if=/dev/urandom count=1", "cd /dev; dd if=sda of=/tmp/x",
@@ -92,6 +94,8 @@ def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: 
     "command",
     [
         "rm / -r",
+        "rm -rf /etc",
+        "rm -R /usr",
         "dd if=image of=/dev/sda",
         "dd if=image of=/dev/null",
         "xzcat os.xz | dd of=/dev/sdb",
@@ -122,6 +126,8 @@ def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
         "git commit -m 'never run rm -rf /'",
         "rm -rf /tmp/x",
         "rm -rf ./build /tmp/y",
+        "rm -rf /var/tmp/x /home/me/project/build",
+        "rm -rf /tmp/* /usr/local/go",
         "grep -rn 'mkfs' docs",
         "man mkfs",
         "which mkfs.ext4",
