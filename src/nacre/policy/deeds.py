@@ -16,6 +16,7 @@ from nacre.policy.rules._git import git_call
 from nacre.policy.shells import pipes, takes_orders
 from nacre.policy.writes import Deed as Change
 from nacre.policy.writes import changes
+from nacre.shell import read
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
 from nacre.shell.text import DOWNLOADED, could_be, globbed, least
@@ -203,9 +204,14 @@ def runs_download(command: Command, around: Around) -> bool:
 
 def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
     """… and what a program that nobody knows has made of it: `curl … | filter | bash`."""
+    return _fed_to_shell(script, lambda left: left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""))
+
+
+def _fed_to_shell(script: Script, begins: Callable[[Command], bool]) -> tuple[int, int, Hit] | None:
+    """A pipeline from such a command to a shell, whatever stands between them."""
     fed: dict[int, int] = {}
     for left, right in pipes(script):
-        if left.start in fed or left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""):
+        if left.start in fed or begins(left):
             fed[right.start] = fed.get(left.start, left.start)
             if takes_orders(right):
                 return fed[right.start], right.end, Hit()
@@ -306,12 +312,23 @@ def runs_decoded(command: Command, around: Around) -> bool:
     return decode_to_shell.finds(command, around) is not None
 
 
-def pipes_base64(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    """`base64 … | bash`, decoded or not."""
-    for left, right in pipes(script):
-        if left.runs("base64", "gbase64") and takes_orders(right):
-            return left.start, right.end, Hit()
-    return None
+def pipes_base64(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    """`base64 … | bash`, decoded or not, by whatever way."""
+    return _fed_to_shell(script, lambda left: left.runs("base64", "gbase64"))
+
+
+def in_capitals(does: Deed, in_script: FindsInScript, *words: str) -> FindsInScript:
+    """The same in the text as it would be in small letters, if it has these words then: `BASE64 -d x | bash`."""
+
+    def finds(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+        text = script.text.lower()
+        if text == script.text or not all(word in text for word in words):
+            return None
+        small = read(text, cwd=around.cwd, home=around.home)
+        done = in_script(small, around) or any(not each.calls and does(each, around) for each in small.commands)
+        return (0, len(script.text), Hit()) if done else None
+
+    return finds
 
 
 def in_any_case(does: Deed) -> Deed:

@@ -86,11 +86,13 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
 
 
 def _dangerous() -> tuple[Rule, ...]:
+    loudly = deeds.in_capitals(deeds.runs_decoded, deeds.pipes_base64, "base64", "sh")
     return (
         deed("dangerous-rm", DANGEROUS, in_any_case(deeds.removes_system)),
         deed("dangerous-dd", DANGEROUS, in_any_case(deeds.copies_device)),
         deed("dangerous-nc", DANGEROUS, in_any_case(deeds.serves_program), in_script=deeds.serves_shell),
         deed("dangerous-base64", DANGEROUS, deeds.runs_decoded, in_script=deeds.pipes_base64),
+        deed("dangerous-base64-capitals", DANGEROUS, in_script=loudly),
     )
 
 

@@ -112,6 +112,13 @@ def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: 
         "bash <(base64 -d x)",
         'eval "$(base64 -d <<< bHM=)"',
         "base64 -d x > x.sh; sh x.sh",
+        "base64 x | some-filter | bash",
+        "BASE64 -d x | bash",
+        "Base64 -d x|bash",
+        "base64 -d x | BASH",
+        "{ BASE64 -D x; } | bash",
+        "BASE64 -d x | gunzip | sudo Bash",
+        "X=$(BASE64 -d x); echo $X | BASH",
     ],
 )
 def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
@@ -145,6 +152,8 @@ def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
         "rsync -e /usr/bin/ssh a b:",
         "base64 x > y; echo '| bash'",
         "echo hi | base64",
+        "BASE64 x | Cat; echo '| BASH'",
+        "echo 'BASE64 -d x | BASH'",
         "base64 -d x | jq .",
         "cat <<'X'\nrm -rf /\nX",
         "# rm -rf /\ntrue",
