@@ -218,16 +218,9 @@ def _fed_to_shell(script: Script, begins: Callable[[Command], bool]) -> tuple[in
     return None
 
 
-def chained_to(name: str, *operators: str) -> FindsInScript:
-    """Such a command right after one of these."""
-
-    def finds(script: Script, _: Around) -> tuple[int, int, Hit] | None:
-        for command in script.commands:
-            if command.runs(name) and not command.calls and _before(script, command, _BETWEEN).endswith(operators):
-                return command.start, command.end, Hit()
-        return None
-
-    return finds
+def chained_to(name: str, operator: str) -> Deed:
+    """Such a command, wherever it stands in something that hangs on another command by this operator."""
+    return lambda command, _: command.after == operator and command.runs(name)
 
 
 def substituted(name: str) -> FindsInScript:
@@ -251,8 +244,8 @@ def _given(command: Command, script: Script, around: list[Command]) -> bool:
     return _before(script, command).endswith(_OPENS) or any(not _wraps(each, command) for each in around)
 
 
-def _before(script: Script, command: Command, between: str | None = None) -> str:
-    return script.text[max(0, command.start - _NEAR) : command.start].rstrip(between)
+def _before(script: Script, command: Command) -> str:
+    return script.text[max(0, command.start - _NEAR) : command.start].rstrip()
 
 
 def _wraps(outer: Command, command: Command) -> bool:
@@ -266,8 +259,6 @@ _ASSIGNS = later(r"[A-Za-z_]\w*(?:\[[^]\n]{0,100}\])?\+?=")
 _OPENS = ("$(", "<(", ">(", "`")
 _NEAR = 1000
 """Characters before a command that are looked at."""
-_BETWEEN = " \t\r\n({!"
-"""What may stand between an operator and the command after it."""
 
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""

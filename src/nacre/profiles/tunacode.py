@@ -133,19 +133,9 @@ def _deeds() -> tuple[Rule, ...]:
             in_script=deeds.fork_bombs,
             instead="a loop with a known number of rounds",
         ),
-        *(
-            deed(
-                f"tunacode-inject-{name}",
-                f"command injection pattern '{pattern}' (an `rm` that hangs on another command)",
-                in_script=found,
-                instead=_ALONE,
-            )
-            for name, pattern, found in (
-                ("semicolon", "; rm", deeds.chained_to("rm", ";")),
-                ("and", "&& rm", deeds.chained_to("rm", "&&")),
-                ("substitution", "$(rm)", deeds.substituted("rm")),
-            )
-        ),
+        deed("tunacode-inject-semicolon", _injected("; rm"), deeds.chained_to("rm", ";"), instead=_ALONE),
+        deed("tunacode-inject-and", _injected("&& rm"), deeds.chained_to("rm", "&&"), instead=_ALONE),
+        deed("tunacode-inject-substitution", _injected("$(rm)"), in_script=deeds.substituted("rm"), instead=_ALONE),
     )
 
 
@@ -155,6 +145,10 @@ def _destructive(pattern: str, why: str) -> str:
 
 def _dangerous(pattern: str, why: str) -> str:
     return f"dangerous pattern '{pattern}' ({why})"
+
+
+def _injected(pattern: str) -> str:
+    return f"command injection pattern '{pattern}' (an `rm` that hangs on another command)"
 
 
 def _text_rules() -> tuple[Rule, ...]:

@@ -72,6 +72,37 @@ def verdict(command: str, policy: object = DEEDS) -> str:
         ("ls;\n  rm x", "'; rm'"),
         ("true && rm x", "'&& rm'"),
         ("true &&(rm x)", "'&& rm'"),
+        ("ls\nrm x", "'; rm'"),
+        ("ls & rm x", "'; rm'"),
+        ("ls && \\\nrm x", "'&& rm'"),
+        ("ls;\\\nrm x", "'; rm'"),
+        ("ls; # c\nrm x", "'; rm'"),
+        ("ls && # c\n\n rm x", "'&& rm'"),
+        ("ls; time rm x", "'; rm'"),
+        ("ls && ! time -p rm x", "'&& rm'"),
+        ("ls; env A=1 rm x", "'; rm'"),
+        ("ls; A=1 rm x", "'; rm'"),
+        ("A=1; rm x", "'; rm'"),
+        ("ls; if true; then rm x; fi", "'; rm'"),
+        ("if ls; then rm x; fi", "'; rm'"),
+        ("if ls\nthen rm x\nfi", "'; rm'"),
+        ("if ls; then pwd; else rm x; fi", "'; rm'"),
+        ("ls && if rm x; then pwd; fi", "'&& rm'"),
+        ("while ls; do rm x; done", "'; rm'"),
+        ("ls; for f in a b; do rm $f; done", "'; rm'"),
+        ("ls; case x in x) rm x;; esac", "'; rm'"),
+        ("ls && { rm x; }", "'&& rm'"),
+        ("ls; (cd sub | rm x)", "'; rm'"),
+        ("ls; find . | xargs rm", "'; rm'"),
+        ("ls && bash -c 'rm x'", "'&& rm'"),
+        ("bash -c 'ls; rm x'", "'; rm'"),
+        ("sudo sh -c \"ls && /bin/rm x\"", "'sudo rm'"),
+        ("X='ls; rm x'\neval \"$X\"", "'; rm'"),
+        ("bash <<'E'\nls\nrm x\nE", "'; rm'"),
+        ("f() { rm x; }; f", "'; rm'"),
+        ("ls; pwd || rm x", "'; rm'"),
+        ("{ ls\nrm x; } > log", "'; rm'"),
+        ("true && r''m x", "'&& rm'"),
         ("echo $(rm x)", "'$(rm)'"),
         ("echo `rm x`", "'$(rm)'"),
         ('echo "$(ls | xargs rm)"', "'$(rm)'"),
@@ -123,7 +154,20 @@ def test_the_same_deeds_by_other_means_are_refused_too(command: str) -> None:
         "echo x > /dev/stderr",
         "confirm -r x",
         "farm -rf",
-        "{ ls\nrm x; } > log",
+        "# old ones\nrm x\n",
+        "\nrm x",
+        "rm x; ls",
+        "rm x && ls",
+        "ls || rm x",
+        "for f in a b; do rm $f; done",
+        "if rm x; then ls; fi",
+        "case x in x) rm x;; esac",
+        "bash -c 'rm x'",
+        "A=1 rm x",
+        "time rm x",
+        "rm x \\\n y",
+        "ls; echo 'x; rm y'",
+        "ls; git rm x",
         "npm run fdisk-report",
         "git push -f",
     ],
@@ -267,6 +311,12 @@ def test_variables_and_everything_else_are_let_through(command: str) -> None:
 async def test_the_strict_characters_can_be_switched_off() -> None:
     text = await make_bash(strict_characters=False)("for i in {1..3}; do echo $((i * 2)); done && echo `echo end`")
     assert "STDOUT:\n2\n4\n6\nend\n" in text
+
+
+@pytest.mark.req("T-03")
+async def test_a_newline_is_a_semicolon() -> None:
+    with pytest.raises(ModelRetry, match=r"command injection pattern '; rm'"):
+        await bash("ls\nrm x")
 
 
 @pytest.mark.req("T-03", "T-04")
