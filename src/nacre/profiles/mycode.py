@@ -175,6 +175,8 @@ def _deeds() -> list[Rule]:
 
 _S = "[\\t\\n\\v\\f\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]"
 """What `\\s` is in the proposal's language."""
+_ENDS = "\n\r\u2028\u2029"
+"""What `.` is not."""
 
 
 def _texts() -> list[Rule]:
@@ -184,9 +186,9 @@ def _texts() -> list[Rule]:
         text_rule("mycode-disk", f">{_S}*/dev/sd", regex=True, wording=_DISK),
         text_rule("mycode-permissions", f"chmod{_S}+-R{_S}+777", regex=True, wording=_MODE),
         text_rule("mycode-filesystem", "mkfs", wording=_FILESYSTEM),
-        text_rule("mycode-dd", f"dd{_S}+if=", "of=/dev", regex=True, wording=_DD),
+        text_rule("mycode-dd", f"dd{_S}+if=", "of=/dev", regex=True, ends=_ENDS, wording=_DD),
         text_rule("mycode-etc", f">{_S}*/etc", regex=True, wording=_ETC),
-        text_rule("mycode-download", "curl", rf"\|{_S}*bash", regex=True, wording=_DOWNLOAD),
+        text_rule("mycode-download", "curl", rf"\|{_S}*bash", regex=True, ends=_ENDS, wording=_DOWNLOAD),
     ]
 
 

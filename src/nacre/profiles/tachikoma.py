@@ -36,8 +36,9 @@ BLOCKED = tuple(Pattern(text) for text in ("rm -rf /", ":(){ :|:& };:", "mkfs", 
 
 
 def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: int = MAX_OUTPUT) -> Profile:
-    """`block`: more texts that no command may hold, whatever their case. `literal`: the lists that come with it are
-    texts, too, wherever they stand. `max_output`: bytes of each stream."""
+    """`block`: more texts that no command may hold, whatever their case. `literal`: the rules are the document's: every
+    pattern is a text wherever it stands, its case counts, and what is dangerous is found by its text in any case.
+    `max_output`: bytes of each stream."""
     added = texts(block, "block")
     return Profile(
         name="tachikoma",
@@ -69,7 +70,7 @@ def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
 def _blocking(id: str, pattern: str, literal: bool) -> Rule:
     words = f"{BLOCKED_PATTERN}{pattern}"
     if literal or not isinstance(pattern, Pattern):
-        return text_rule(id, pattern, lower=True, wording=words)
+        return text_rule(id, pattern, lower=not literal, wording=words)
     match pattern:
         case "rm -rf /":
             return deed(id, words, in_any_case(deeds.removes_system))

@@ -5,11 +5,17 @@ Nothing here runs: the checker is asked, or the refusal comes before anything st
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nacre import Bash, check
 from nacre.compat.tunacode import ModelRetry, bash, make_bash
-from nacre.profiles.tunacode import DANGEROUS_PATTERNS, DESTRUCTIVE_PATTERNS, tunacode
+from nacre.policy.rule import Around
+from nacre.profiles.tunacode import DANGEROUS_PATTERNS, DESTRUCTIVE_PATTERNS, INJECTION_PATTERNS, tunacode
+from nacre.shell.command import Script
 
 DEEDS = tunacode(strict_characters=False).policy
 STRICT = tunacode().policy
@@ -96,7 +102,7 @@ def verdict(command: str, policy: object = DEEDS) -> str:
         ("ls; find . | xargs rm", "'; rm'"),
         ("ls && bash -c 'rm x'", "'&& rm'"),
         ("bash -c 'ls; rm x'", "'; rm'"),
-        ("sudo sh -c \"ls && /bin/rm x\"", "'sudo rm'"),
+        ('sudo sh -c "ls && /bin/rm x"', "'sudo rm'"),
         ("X='ls; rm x'\neval \"$X\"", "'; rm'"),
         ("bash <<'E'\nls\nrm x\nE", "'; rm'"),
         ("f() { rm x; }; f", "'; rm'"),
@@ -239,6 +245,39 @@ def test_every_pattern_of_the_document_has_an_example_above() -> None:
     named = {pattern[1:-1] for _, pattern in LITERAL_HITS}
     assert {*DESTRUCTIVE_PATTERNS, *DANGEROUS_PATTERNS} - named == {r"mkfs\."}
     assert r"dangerous pattern 'mkfs\.'" in [each.what for each in check("mkfs.ext4 x", policy=LITERAL).findings]
+
+
+PIECES = [
+    "rm",
+    " ",
+    "\n",
+    "\r",
+    "\u2028",
+    "\x1c",
+    "-r",
+    "f",
+    "/",
+    "dd",
+    "if=",
+    "of=/dev/",
+    "mkfs",
+    ".",
+    "fdis",
+    "k",
+    "sudo",
+]
+PIECES += [">", "/dev/sd", "a", ":(){", "}", ";", "&&", "$(", "`", "x", "_"]
+
+
+@pytest.mark.req("T-03")
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+@settings(deadline=None, max_examples=500)
+def test_literally_whatever_the_text_it_is_what_python_finds(text: str) -> None:
+    found = [rule.wording for rule in LITERAL.own if rule.in_script and rule.in_script(Script(text), Around("/", "/"))]
+    wanted = [f"destructive pattern '{each}'" for each in DESTRUCTIVE_PATTERNS if each in text]
+    for said, patterns in (("dangerous", DANGEROUS_PATTERNS), ("command injection", INJECTION_PATTERNS)):
+        wanted += [f"{said} pattern '{each}'" for each in patterns if re.search(each, text)]
+    assert found == wanted
 
 
 @pytest.mark.req("T-03")
