@@ -20,6 +20,7 @@ from nacre.profiles.view import Streams
 from nacre.types import MIB
 from nacre.verdict import Decision
 
+EMPTY = "Empty command"
 BLOCKED_PATTERN = "Command contains blocked pattern: "
 DANGEROUS = "Command appears to be dangerous"
 MAX_OUTPUT = 10 * MIB
@@ -139,6 +140,8 @@ TOOL = Tool(
     names_directory=True,
     lenient=True,
     strict=True,
+    empty=(EMPTY, ""),
+    complaint="Error: ",
 )
 
 TACHIKOMA = tachikoma()
