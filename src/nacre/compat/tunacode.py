@@ -58,6 +58,7 @@ __all__ = [
     "render",
 ]
 
+
 class ToolName(StrEnum):
     BASH = "bash"
 
@@ -180,7 +181,8 @@ def _given(answer: Answer, timeout: int | None) -> BashText:
 def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
     """What a report tells, from its text alone; None if it is none. A `BashText` knows better: see its `data`.
 
-    Exact where the text was not cut and no stream holds a line that is a heading. The text does not tell the timeout.
+    Exact where the text was not cut and no stream holds a line that is a heading; single headings in stdout do no harm.
+    The text does not tell the timeout.
     """
     from nacre.profiles.tunacode import LOCAL, STANDARD
     from nacre.views.answers.reported import reported
