@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 from nacre.arguments import shown
 from nacre.errors import InvalidRequest
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed
 from nacre.policy.own import text_rule
 from nacre.policy.policy import Policy
@@ -144,7 +144,7 @@ def _listed_texts(patterns: tuple[str, ...]) -> list[Rule]:
 
 def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
     root, filesystem, zero, bomb = patterns
-    removal = deeds.within(root, deeds.removes_system)
+    removal = deeds.within(root, removals.removes_system)
     return [
         deed("mycode-blocked-rm", _blocked(root), in_script=removal, instead=_PATHS),
         deed("mycode-blocked-mkfs", _blocked(filesystem), deeds.makes_filesystem, instead="let the user format it"),
@@ -163,7 +163,7 @@ def _deeds() -> list[Rule]:
     """The three dangerous patterns, and the five of SAFETY_PATTERNS."""
     download = "save it to a file, read it, then ask the user to have it run"
     return [
-        deed("mycode-root", _ROOT, deeds.removes_system, instead=_PATHS),
+        deed("mycode-root", _ROOT, removals.removes_system, instead=_PATHS),
         deed("mycode-disk", _DISK, deeds.unless("dd", deeds.writes_disk), instead=_FILE),
         deed("mycode-permissions", _MODE, deeds.opens_to_all, instead="give each file the mode that it needs"),
         deed("mycode-filesystem", _FILESYSTEM, deeds.makes_filesystem, instead="let the user format it"),

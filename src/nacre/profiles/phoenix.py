@@ -3,8 +3,9 @@
 Restricted mode is `ToolContext(access="restricted")`.
 """
 
-from nacre.policy.deeds import adds_everything_after_all, deed, removes_here, removes_history
+from nacre.policy.deeds import adds_everything_after_all, deed
 from nacre.policy.policy import Policy
+from nacre.policy.removals import removes_here, removes_history
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
 from nacre.profiles.view import Combined

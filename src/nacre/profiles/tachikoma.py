@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from math import inf
 
 from nacre.errors import InvalidPolicy
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed, in_any_case
 from nacre.policy.own import text_rule, texts_rule
 from nacre.policy.policy import Policy
@@ -74,7 +74,7 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
         return text_rule(id, pattern, lower=not literal, wording=words)
     match pattern:
         case "rm -rf /":
-            return deed(id, words, in_any_case(deeds.removes_system))
+            return deed(id, words, in_any_case(removals.removes_system))
         case ":(){ :|:& };:":
             return deed(id, words, deeds.forks_without_end, in_script=deeds.fork_bombs)
         case "mkfs":
@@ -90,7 +90,7 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
 def _dangerous() -> tuple[Rule, ...]:
     loudly = deeds.in_capitals(deeds.runs_decoded, deeds.pipes_base64, "base64", "sh")
     return (
-        deed("dangerous-rm", DANGEROUS, in_any_case(deeds.removes_system)),
+        deed("dangerous-rm", DANGEROUS, in_any_case(removals.removes_system)),
         deed("dangerous-dd", DANGEROUS, in_any_case(deeds.copies_device)),
         deed("dangerous-nc", DANGEROUS, in_any_case(deeds.serves_program), in_script=deeds.serves_shell),
         deed("dangerous-base64", DANGEROUS, deeds.runs_decoded, in_script=deeds.pipes_base64),

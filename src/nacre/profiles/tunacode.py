@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed
 from nacre.policy.own import text_rule
 from nacre.policy.policy import Policy
@@ -110,14 +110,16 @@ def _deeds() -> tuple[Rule, ...]:
     """By what would be done; of several the first is named."""
     tree, disk = "it deletes a directory with all that is in it", "it overwrites a device"
     return (
-        deed("tunacode-rm-root", _dangerous("rm -rf /", "it deletes everything"), deeds.removes_root, instead=_BY_NAME),
-        deed("tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), deeds.removes_as_root, instead=_ASK),
-        deed("tunacode-rm-rf", _destructive("rm -rf", tree), deeds.removes_by_force, instead=_BY_NAME),
-        deed("tunacode-rm-r", _destructive("rm -r", tree), deeds.removes_tree, instead=_BY_NAME),
+        deed(
+            "tunacode-rm-root", _dangerous("rm -rf /", "it deletes everything"), removals.removes_root, instead=_BY_NAME
+        ),
+        deed("tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), removals.removes_as_root, instead=_ASK),
+        deed("tunacode-rm-rf", _destructive("rm -rf", tree), removals.removes_by_force, instead=_BY_NAME),
+        deed("tunacode-rm-r", _destructive("rm -r", tree), removals.removes_tree, instead=_BY_NAME),
         deed(
             "tunacode-rm-absolute",
             _destructive("rm /", "it deletes outside the working directory"),
-            deeds.removes_outside("/tmp/", "/var/tmp/"),
+            removals.removes_outside("/tmp/", "/var/tmp/"),
             instead="delete files in the working directory only, or ask the user to do it",
         ),
         deed("tunacode-dd-device", _dangerous("dd of=/dev/", disk), deeds.copies(target="/dev/"), instead=_ASK),
