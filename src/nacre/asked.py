@@ -50,7 +50,7 @@ def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> 
     if tool.strict:
         given.check_rest()
     if not values["command"].strip():
-        raise InvalidRequest("empty_command", "The command is empty.", field="command", hint="Give a shell command.")
+        raise InvalidRequest("empty_command", tool.empty[0], field="command", hint=tool.empty[1])
     for parameter in tool.parameters:
         value = values.get(parameter.to)
         if parameter.required and isinstance(value, str) and not value.strip():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre import Decision, Policy, check
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed, in_any_case
 from nacre.policy.own import text_rule, texts_rule
 from nacre.policy.rule import Rule
@@ -16,7 +16,7 @@ def said(command: str, *rules: Rule) -> str:
     return check(command, cwd="/home/dev/project", policy=policy).what
 
 
-ROOT = deed("root", "root", in_any_case(deeds.removes_root))
+ROOT = deed("root", "root", in_any_case(removals.removes_root))
 DEVICE = deed("device", "device", deeds.copies_device)
 FILLS = deed("fills", "fills", in_any_case(deeds.fills("/dev/sd")))
 SERVES = deed("serves", "serves", deeds.serves_program, in_script=deeds.serves_shell)

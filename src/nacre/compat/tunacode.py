@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 
         def __init__(self, message: str) -> None: ...
 
+    MAX_COMMAND_OUTPUT: int
+    LOCAL_MAX_COMMAND_OUTPUT: int
+    COMMAND_OUTPUT_THRESHOLD: int
+    COMMAND_OUTPUT_START_INDEX: int
+    COMMAND_OUTPUT_END_SIZE: int
+    CMD_OUTPUT_TRUNCATED: str
+
 
 __all__ = [
     "CMD_OUTPUT_TRUNCATED",
@@ -50,13 +57,6 @@ __all__ = [
     "parse",
     "render",
 ]
-
-MAX_COMMAND_OUTPUT = 5000
-LOCAL_MAX_COMMAND_OUTPUT = 1500
-COMMAND_OUTPUT_THRESHOLD = 3500
-COMMAND_OUTPUT_START_INDEX = 2500
-COMMAND_OUTPUT_END_SIZE = 1000
-CMD_OUTPUT_TRUNCATED = "\n...\n[truncated]\n...\n"
 
 
 class ToolName(StrEnum):
@@ -181,7 +181,8 @@ def _given(answer: Answer, timeout: int | None) -> BashText:
 def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
     """What a report tells, from its text alone; None if it is none. A `BashText` knows better: see its `data`.
 
-    Exact where the text was not cut and no stream holds a line that is a heading. The text does not tell the timeout.
+    Exact where the text was not cut and no stream holds a line that is a heading; single headings in stdout do no harm.
+    The text does not tell the timeout.
     """
     from nacre.profiles.tunacode import LOCAL, STANDARD
     from nacre.views.answers.reported import reported
@@ -243,9 +244,27 @@ def _model_retry() -> type[ModelRetry]:
     return found
 
 
+def _limits() -> dict[str, int | str]:
+    """The document's constants, as the profile and its view have them."""
+    from nacre.profiles.tunacode import LOCAL, STANDARD
+    from nacre.views.answers.report import MARK
+
+    return {
+        "MAX_COMMAND_OUTPUT": STANDARD.most,
+        "LOCAL_MAX_COMMAND_OUTPUT": LOCAL.most,
+        "COMMAND_OUTPUT_THRESHOLD": STANDARD.over,
+        "COMMAND_OUTPUT_START_INDEX": STANDARD.start,
+        "COMMAND_OUTPUT_END_SIZE": STANDARD.end,
+        "CMD_OUTPUT_TRUNCATED": MARK,
+    }
+
+
 def __getattr__(name: str) -> Any:
+    """What is looked up when it is first needed."""
     if name == "ModelRetry":
         return _model_retry()
+    if name in __all__:
+        return _limits()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -22,6 +22,7 @@ from nacre.plan import spill_name
 from nacre.profiles.profile import Profile
 from nacre.profiles.yoi import YOI
 from nacre.result import Lost, NotStarted, Result
+from nacre.schema import definition
 from nacre.tool import Bash
 from nacre.types import StrPath, ToolContext
 from nacre.views.answers import Answer
@@ -88,6 +89,8 @@ class BashTool:
                 _remove(os.getpid(), *self._files)
         if answer.error:
             raise _error(answer)
+        if self._is_closed() and answer.data["output_file"] is not None:
+            raise Internal("the tool was closed while the command ran: the file that its output names is gone")
         return ToolOutput(answer.data["summary"], answer.data["content"])
 
     def _check(self, input_json: str) -> None:
@@ -120,8 +123,14 @@ class BashTool:
 
     @property
     def meta(self) -> ToolMeta:
-        """What a model is told."""
-        return ToolMeta(**self._bash.definition(self._ctx))
+        """What a model is told; also where nothing can run, because its directory is gone: `execute` says so."""
+        try:
+            return ToolMeta(**self._bash.definition(self._ctx))
+        except InvalidRequest as error:
+            if error.field not in _PLACES:
+                raise
+        tool = self._bash.profile.tool
+        return ToolMeta(**definition(tool, tool.description, "anthropic"))
 
 
 def bash_tool(
@@ -129,6 +138,9 @@ def bash_tool(
 ) -> tuple[ToolMeta, BashTool]:
     tool = BashTool(cwd, output_dir, profile=profile, context=context)
     return tool.meta, tool
+
+
+_PLACES = ("working_dir", "cwd")
 
 
 def _error(answer: Answer) -> ToolError:
@@ -139,7 +151,7 @@ def _error(answer: Answer) -> ToolError:
         case Result(outcome=Lost(reason)):
             return ExecutionFailed(f"bash wait: {reason}")
     about = answer.data["error"]
-    if about["code"] == "no_bash" or about["field"] in ("working_dir", "cwd"):
+    if about["code"] == "no_bash" or about["field"] in _PLACES:
         return ExecutionFailed(f"spawn bash: {about['message']}")
     if about["field"] in ("", "command", "timeout"):
         return InvalidArgument(answer.text)

@@ -1,6 +1,7 @@
-"""Deeds that other tools name by a pattern of text (`rm -rf /`, `dd if=`): found in what would run, not in the text.
+"""Deeds that other tools name by a pattern of text (`dd if=`, `mkfs`): found in what would run, not in the text.
 
-Each is a question about one Command. `deed` makes a rule of one, which speaks the words that the other tool fixes.
+Each is a question about one Command; those about `rm` are in `removals`. `deed` makes a rule of one, which speaks the
+words that the other tool fixes.
 """
 
 from __future__ import annotations
@@ -9,19 +10,19 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nacre.patterns import later
-from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
-from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, netcat_shell
+from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, git_add_blind, netcat_shell
+from nacre.policy.rules._git import git_call
 from nacre.policy.shells import pipes, takes_orders
 from nacre.policy.writes import Deed as Change
 from nacre.policy.writes import changes
+from nacre.shell import read
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.state import absolute
-from nacre.shell.text import DOWNLOADED, globbed
+from nacre.shell.text import DOWNLOADED
 from nacre.verdict import Decision
 
 Deed: TypeAlias = Callable[[Command, Around], bool]
-_HERE = later(r"^(?:\./+)+")
 
 
 def deed(
@@ -43,56 +44,13 @@ def deed(
     )
 
 
-def removes_tree(command: Command, _: Around) -> bool:
-    return command.runs("rm") and command.has("-r", "-R", "--recursive")
-
-
-def removes_root(command: Command, around: Around) -> bool:
-    """With all that is in it."""
-    return removes_tree(command, around) and _names_root(command, around)
-
-
-def removes_the_root_itself(command: Command, around: Around) -> bool:
-    """`rm /`, recursive or not."""
-    return command.runs("rm") and _names_root(command, around)
-
-
-def removes_outside(*beginnings: str) -> Deed:
-    """The root itself, or by its full name what is neither in the working directory nor in one that begins so."""
-
-    def does(command: Command, around: Around) -> bool:
-        if not command.runs("rm"):
-            return False
-        named = [absolute(target, command.cwd) for target in command.operands() if target.startswith("/")]
-        inside = (*beginnings, *(f"{cwd}/" for cwd in (around.cwd, command.cwd) if cwd.strip("/")))
-        return _names_root(command, around) or any(not path.startswith(inside) for path in named)
-
-    return does
-
-
-def removes_by_force(command: Command, around: Around) -> bool:
-    return removes_tree(command, around) and command.has("-f", "--force")
-
-
-def removes_as_root(command: Command, _: Around) -> bool:
-    return command.runs("rm") and any(name in ("sudo", "doas", "su") for name in command.via)
-
-
-def _names_root(command: Command, around: Around) -> bool:
-    places = [precious(target, command, around) for target in command.operands()]
-    return any(place is not None and place.kind is Kind.ROOT for place in places)
-
-
-def removes_by_name(*names: str) -> Deed:
-    """With all that is in it: what is called so, wherever it is removed from. A `*` here is a glob, not a character."""
-    meant = {globbed(name) for name in names}
-
-    def does(command: Command, around: Around) -> bool:
-        if not removes_tree(command, around):
-            return False
-        return any(_HERE.sub("", target).rstrip("/") in meant for target in command.operands())
-
-    return does
+def adds_everything_after_all(command: Command, around: Around) -> bool:
+    """`git add` of all there is with a flag for which git-add-blind lets it pass (`-N .`, `-u .`), unless that flag
+    says to add nothing."""
+    git = git_call(command, "add", "stage")
+    if git is None or git.given.on("-n", "--dry-run") or git.given.on("--refresh"):
+        return False
+    return git_add_blind.everything_in(git, command) is not None and git_add_blind.finds(command, around) is None
 
 
 def makes_filesystem(command: Command, _: Around) -> bool:
@@ -164,25 +122,23 @@ def runs_download(command: Command, around: Around) -> bool:
 
 def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
     """… and what a program that nobody knows has made of it: `curl … | filter | bash`."""
+    return _fed_to_shell(script, lambda left: left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""))
+
+
+def _fed_to_shell(script: Script, begins: Callable[[Command], bool]) -> tuple[int, int, Hit] | None:
+    """A pipeline from such a command to a shell, whatever stands between them."""
     fed: dict[int, int] = {}
     for left, right in pipes(script):
-        if left.start in fed or left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""):
+        if left.start in fed or begins(left):
             fed[right.start] = fed.get(left.start, left.start)
             if takes_orders(right):
                 return fed[right.start], right.end, Hit()
     return None
 
 
-def chained_to(name: str, *operators: str) -> FindsInScript:
-    """Such a command right after one of these."""
-
-    def finds(script: Script, _: Around) -> tuple[int, int, Hit] | None:
-        for command in script.commands:
-            if command.runs(name) and not command.calls and _before(script, command, _BETWEEN).endswith(operators):
-                return command.start, command.end, Hit()
-        return None
-
-    return finds
+def chained_to(name: str, operator: str) -> Deed:
+    """Such a command, wherever it stands in something that hangs on another command by this operator."""
+    return lambda command, _: command.after == operator and command.runs(name)
 
 
 def substituted(name: str) -> FindsInScript:
@@ -206,8 +162,8 @@ def _given(command: Command, script: Script, around: list[Command]) -> bool:
     return _before(script, command).endswith(_OPENS) or any(not _wraps(each, command) for each in around)
 
 
-def _before(script: Script, command: Command, between: str | None = None) -> str:
-    return script.text[max(0, command.start - _NEAR) : command.start].rstrip(between)
+def _before(script: Script, command: Command) -> str:
+    return script.text[max(0, command.start - _NEAR) : command.start].rstrip()
 
 
 def _wraps(outer: Command, command: Command) -> bool:
@@ -221,8 +177,6 @@ _ASSIGNS = later(r"[A-Za-z_]\w*(?:\[[^]\n]{0,100}\])?\+?=")
 _OPENS = ("$(", "<(", ">(", "`")
 _NEAR = 1000
 """Characters before a command that are looked at."""
-_BETWEEN = " \t\r\n({!"
-"""What may stand between an operator and the command after it."""
 
 fork_bombs = fork_bomb.in_script
 """A function that starts itself twice."""
@@ -267,12 +221,23 @@ def runs_decoded(command: Command, around: Around) -> bool:
     return decode_to_shell.finds(command, around) is not None
 
 
-def pipes_base64(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    """`base64 … | bash`, decoded or not."""
-    for left, right in pipes(script):
-        if left.runs("base64", "gbase64") and takes_orders(right):
-            return left.start, right.end, Hit()
-    return None
+def pipes_base64(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    """`base64 … | bash`, decoded or not, by whatever way."""
+    return _fed_to_shell(script, lambda left: left.runs("base64", "gbase64"))
+
+
+def in_capitals(does: Deed, in_script: FindsInScript, *words: str) -> FindsInScript:
+    """The same in the text as it would be in small letters, if it has these words then: `BASE64 -d x | bash`."""
+
+    def finds(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+        text = script.text.lower()
+        if text == script.text or not all(word in text for word in words):
+            return None
+        small = read(text, cwd=around.cwd, home=around.home)
+        done = in_script(small, around) or any(not each.calls and does(each, around) for each in small.commands)
+        return (0, len(script.text), Hit()) if done else None
+
+    return finds
 
 
 def in_any_case(does: Deed) -> Deed:

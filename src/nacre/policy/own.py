@@ -15,7 +15,6 @@ from nacre.verdict import Decision
 
 _ANY = ("ls", "> f", "x=1", "a=(1 2)", '"$X" "$@"', "./* -- -x", "f() { :; }; f", "cat <<< x | sh")
 """What a predicate may be asked about."""
-_NEWLINE = re.compile("\n")
 
 
 class InvalidRule(InvalidPolicy):
@@ -69,15 +68,19 @@ def rule(
     return made
 
 
-def text_rule(id: str, *pieces: str, regex: bool = False, lower: bool = False, wording: str = "") -> Rule:
+def text_rule(
+    id: str, *pieces: str, regex: bool = False, lower: bool = False, wording: str = "", ends: str = "\n"
+) -> Rule:
     """By the text itself, wherever it stands, in quotes or comments too: `pieces` in this order, each beginning on the
-    line where the one before it ends, as they are or as regular expressions; `lower`: whatever their case. It knows
-    nothing of shells; the other rules do."""
-    patterns = [re.compile(piece if regex else re.escape(piece), re.IGNORECASE if lower else 0) for piece in pieces]
+    line where the one before it ends, as they are or as regular expressions; `lower`: all of it in small letters;
+    `ends`: the characters that end a line. It knows nothing of shells; the other rules do."""
+    patterns = [re.compile(piece if regex else re.escape(piece.lower() if lower else piece)) for piece in pieces]
+    line_end = re.compile(f"[{re.escape(ends)}]")
 
     def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
-        first, *others = [_Ahead(pattern, script.text) for pattern in patterns]
-        newline, place = _Ahead(_NEWLINE, script.text), 0
+        text = script.text.lower() if lower else script.text
+        first, *others = [_Ahead(pattern, text) for pattern in patterns]
+        newline, place = _Ahead(line_end, text), 0
         while (begun := first.after(place)) is not None:
             end = begun.end()
             place = max(end, begun.start() + 1)
@@ -90,21 +93,29 @@ def text_rule(id: str, *pieces: str, regex: bool = False, lower: bool = False, w
                     break
                 end = found.end()
             else:
-                return begun.start(), end, Hit()
+                return _at(begun.start(), end, text, script)
         return None
 
     return _about_text(id, in_script, wording)
 
 
 def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
-    """By all of these texts, wherever each of them stands and whatever its case."""
-    patterns = [re.compile(re.escape(piece), re.IGNORECASE) for piece in pieces]
+    """By all of these texts, wherever each of them stands, all of it in small letters."""
+    wanted = [piece.lower() for piece in pieces]
 
     def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
-        found = [each for pattern in patterns if (each := pattern.search(script.text))]
-        return (*found[0].span(), Hit()) if len(found) == len(patterns) else None
+        text = script.text.lower()
+        if not all(piece in text for piece in wanted):
+            return None
+        start = text.find(wanted[0])
+        return _at(start, start + len(wanted[0]), text, script)
 
     return _about_text(id, in_script, wording)
+
+
+def _at(start: int, end: int, text: str, script: Script) -> tuple[int, int, Hit]:
+    """Where it stands. A few letters become two when they are made small: then it is somewhere in the text."""
+    return (start, end, Hit()) if len(text) == len(script.text) else (0, len(script.text), Hit())
 
 
 def _about_text(id: str, in_script: FindsInScript, wording: str) -> Rule:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 from nacre.arguments import shown
 from nacre.errors import InvalidRequest
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed
 from nacre.policy.own import text_rule
 from nacre.policy.policy import Policy
@@ -144,7 +144,7 @@ def _listed_texts(patterns: tuple[str, ...]) -> list[Rule]:
 
 def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
     root, filesystem, zero, bomb = patterns
-    removal = deeds.within(root, deeds.removes_root)
+    removal = deeds.within(root, removals.removes_system)
     return [
         deed("mycode-blocked-rm", _blocked(root), in_script=removal, instead=_PATHS),
         deed("mycode-blocked-mkfs", _blocked(filesystem), deeds.makes_filesystem, instead="let the user format it"),
@@ -163,7 +163,7 @@ def _deeds() -> list[Rule]:
     """The three dangerous patterns, and the five of SAFETY_PATTERNS."""
     download = "save it to a file, read it, then ask the user to have it run"
     return [
-        deed("mycode-root", _ROOT, deeds.removes_root, instead=_PATHS),
+        deed("mycode-root", _ROOT, removals.removes_system, instead=_PATHS),
         deed("mycode-disk", _DISK, deeds.unless("dd", deeds.writes_disk), instead=_FILE),
         deed("mycode-permissions", _MODE, deeds.opens_to_all, instead="give each file the mode that it needs"),
         deed("mycode-filesystem", _FILESYSTEM, deeds.makes_filesystem, instead="let the user format it"),
@@ -175,6 +175,8 @@ def _deeds() -> list[Rule]:
 
 _S = "[\\t\\n\\v\\f\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]"
 """What `\\s` is in the proposal's language."""
+_ENDS = "\n\r\u2028\u2029"
+"""What `.` is not."""
 
 
 def _texts() -> list[Rule]:
@@ -184,9 +186,9 @@ def _texts() -> list[Rule]:
         text_rule("mycode-disk", f">{_S}*/dev/sd", regex=True, wording=_DISK),
         text_rule("mycode-permissions", f"chmod{_S}+-R{_S}+777", regex=True, wording=_MODE),
         text_rule("mycode-filesystem", "mkfs", wording=_FILESYSTEM),
-        text_rule("mycode-dd", f"dd{_S}+if=", "of=/dev", regex=True, wording=_DD),
+        text_rule("mycode-dd", f"dd{_S}+if=", "of=/dev", regex=True, ends=_ENDS, wording=_DD),
         text_rule("mycode-etc", f">{_S}*/etc", regex=True, wording=_ETC),
-        text_rule("mycode-download", "curl", rf"\|{_S}*bash", regex=True, wording=_DOWNLOAD),
+        text_rule("mycode-download", "curl", rf"\|{_S}*bash", regex=True, ends=_ENDS, wording=_DOWNLOAD),
     ]
 
 

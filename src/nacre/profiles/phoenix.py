@@ -3,8 +3,9 @@
 Restricted mode is `ToolContext(access="restricted")`.
 """
 
-from nacre.policy.deeds import deed, removes_by_name
+from nacre.policy.deeds import adds_everything_after_all, deed
 from nacre.policy.policy import Policy
+from nacre.policy.removals import removes_here, removes_history
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
 from nacre.profiles.view import Combined
@@ -20,11 +21,21 @@ are returned.
 Not run: `git add` of everything (`-A`, `--all`, `.`, `*`), `git push --force` (`--force-with-lease` is fine), \
 `rm -rf` of `/`, `~`, `$HOME`, `.git`, `*` and `.*`."""
 
-_REMOVES_BY_NAME = deed(
-    "rm-whole-directory",
-    "`rm -rf` of `.git`, `*` or `.*` deletes a repository's history, or whatever the directory happens to hold",
-    removes_by_name(".git", "*", ".*"),
-    instead="name what has to go, as in `rm -rf ./build` or `rm -rf build/*`",
+_NAMED = "name what has to go, as in `rm -rf ./build` or `rm -rf build/*`"
+_SLIPS = (  # what nacre's own rules let pass
+    deed(
+        "git-add-everything",
+        "`git add` of everything (`-A`, `.`, `*`) takes in what nobody has looked at, with `-N`, `-i` or `-u` too",
+        adds_everything_after_all,
+        instead="name the files; `git add -u` alone is for what git already tracks",
+    ),
+    deed("rm-history", "`rm -rf` of `.git` deletes a repository's history", removes_history, instead=_NAMED),
+    deed(
+        "rm-whole-directory",
+        "`rm -rf` of `*` or `.*` deletes whatever the directory happens to hold",
+        removes_here("*", ".*"),
+        instead=_NAMED,
+    ),
 )
 
 PHOENIX = Profile(
@@ -41,9 +52,8 @@ PHOENIX = Profile(
             "git-push-force": Decision.REFUSE,
             "rm-root-or-home": Decision.REFUSE,
             "rm-precious": Decision.REFUSE,
-            _REMOVES_BY_NAME.id: Decision.REFUSE,
         },
-        own=(_REMOVES_BY_NAME,),
+        own=_SLIPS,
     ),
     tool=Tool(
         name="bash",

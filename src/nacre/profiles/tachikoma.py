@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from math import inf
 
 from nacre.errors import InvalidPolicy
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed, in_any_case
 from nacre.policy.own import text_rule, texts_rule
 from nacre.policy.policy import Policy
@@ -20,6 +20,7 @@ from nacre.profiles.view import Streams
 from nacre.types import MIB
 from nacre.verdict import Decision
 
+EMPTY = "Empty command"
 BLOCKED_PATTERN = "Command contains blocked pattern: "
 DANGEROUS = "Command appears to be dangerous"
 MAX_OUTPUT = 10 * MIB
@@ -36,8 +37,9 @@ BLOCKED = tuple(Pattern(text) for text in ("rm -rf /", ":(){ :|:& };:", "mkfs", 
 
 
 def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: int = MAX_OUTPUT) -> Profile:
-    """`block`: more texts that no command may hold, whatever their case. `literal`: the lists that come with it are
-    texts, too, wherever they stand. `max_output`: bytes of each stream."""
+    """`block`: more texts that no command may hold, whatever their case. `literal`: the rules are the document's: every
+    pattern is a text wherever it stands, its case counts, and what is dangerous is found by its text in any case.
+    `max_output`: bytes of each stream."""
     added = texts(block, "block")
     return Profile(
         name="tachikoma",
@@ -69,10 +71,10 @@ def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
 def _blocking(id: str, pattern: str, literal: bool) -> Rule:
     words = f"{BLOCKED_PATTERN}{pattern}"
     if literal or not isinstance(pattern, Pattern):
-        return text_rule(id, pattern, lower=True, wording=words)
+        return text_rule(id, pattern, lower=not literal, wording=words)
     match pattern:
         case "rm -rf /":
-            return deed(id, words, in_any_case(deeds.removes_root))
+            return deed(id, words, in_any_case(removals.removes_system))
         case ":(){ :|:& };:":
             return deed(id, words, deeds.forks_without_end, in_script=deeds.fork_bombs)
         case "mkfs":
@@ -86,11 +88,13 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
 
 
 def _dangerous() -> tuple[Rule, ...]:
+    loudly = deeds.in_capitals(deeds.runs_decoded, deeds.pipes_base64, "base64", "sh")
     return (
-        deed("dangerous-rm", DANGEROUS, in_any_case(deeds.removes_root)),
+        deed("dangerous-rm", DANGEROUS, in_any_case(removals.removes_system)),
         deed("dangerous-dd", DANGEROUS, in_any_case(deeds.copies_device)),
         deed("dangerous-nc", DANGEROUS, in_any_case(deeds.serves_program), in_script=deeds.serves_shell),
         deed("dangerous-base64", DANGEROUS, deeds.runs_decoded, in_script=deeds.pipes_base64),
+        deed("dangerous-base64-capitals", DANGEROUS, in_script=loudly),
     )
 
 
@@ -136,6 +140,8 @@ TOOL = Tool(
     names_directory=True,
     lenient=True,
     strict=True,
+    empty=(EMPTY, ""),
+    complaint="Error: ",
 )
 
 TACHIKOMA = tachikoma()

@@ -55,5 +55,7 @@ class Tool:
     """Numbers and truth values may come as words."""
     strict: bool = False
     """An argument that is not listed is an error, not ignored."""
+    empty: tuple[str, str] = ("The command is empty.", "Give a shell command.")
+    """What is said of an empty command, and what to do."""
     complaint: str = ""
     """How the message about a bad argument begins."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from nacre.policy import deeds
+from nacre.policy import deeds, removals
 from nacre.policy.deeds import deed
 from nacre.policy.own import text_rule
 from nacre.policy.policy import Policy
@@ -110,14 +110,16 @@ def _deeds() -> tuple[Rule, ...]:
     """By what would be done; of several the first is named."""
     tree, disk = "it deletes a directory with all that is in it", "it overwrites a device"
     return (
-        deed("tunacode-rm-root", _dangerous("rm -rf /", "it deletes everything"), deeds.removes_root, instead=_BY_NAME),
-        deed("tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), deeds.removes_as_root, instead=_ASK),
-        deed("tunacode-rm-rf", _destructive("rm -rf", tree), deeds.removes_by_force, instead=_BY_NAME),
-        deed("tunacode-rm-r", _destructive("rm -r", tree), deeds.removes_tree, instead=_BY_NAME),
+        deed(
+            "tunacode-rm-root", _dangerous("rm -rf /", "it deletes everything"), removals.removes_root, instead=_BY_NAME
+        ),
+        deed("tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), removals.removes_as_root, instead=_ASK),
+        deed("tunacode-rm-rf", _destructive("rm -rf", tree), removals.removes_by_force, instead=_BY_NAME),
+        deed("tunacode-rm-r", _destructive("rm -r", tree), removals.removes_tree, instead=_BY_NAME),
         deed(
             "tunacode-rm-absolute",
             _destructive("rm /", "it deletes outside the working directory"),
-            deeds.removes_outside("/tmp/", "/var/tmp/"),
+            removals.removes_outside("/tmp/", "/var/tmp/"),
             instead="delete files in the working directory only, or ask the user to do it",
         ),
         deed("tunacode-dd-device", _dangerous("dd of=/dev/", disk), deeds.copies(target="/dev/"), instead=_ASK),
@@ -133,19 +135,9 @@ def _deeds() -> tuple[Rule, ...]:
             in_script=deeds.fork_bombs,
             instead="a loop with a known number of rounds",
         ),
-        *(
-            deed(
-                f"tunacode-inject-{name}",
-                f"command injection pattern '{pattern}' (an `rm` that hangs on another command)",
-                in_script=found,
-                instead=_ALONE,
-            )
-            for name, pattern, found in (
-                ("semicolon", "; rm", deeds.chained_to("rm", ";")),
-                ("and", "&& rm", deeds.chained_to("rm", "&&")),
-                ("substitution", "$(rm)", deeds.substituted("rm")),
-            )
-        ),
+        deed("tunacode-inject-semicolon", _injected("; rm"), deeds.chained_to("rm", ";"), instead=_ALONE),
+        deed("tunacode-inject-and", _injected("&& rm"), deeds.chained_to("rm", "&&"), instead=_ALONE),
+        deed("tunacode-inject-substitution", _injected("$(rm)"), in_script=deeds.substituted("rm"), instead=_ALONE),
     )
 
 
@@ -155,6 +147,10 @@ def _destructive(pattern: str, why: str) -> str:
 
 def _dangerous(pattern: str, why: str) -> str:
     return f"dangerous pattern '{pattern}' ({why})"
+
+
+def _injected(pattern: str) -> str:
+    return f"command injection pattern '{pattern}' (an `rm` that hangs on another command)"
 
 
 def _text_rules() -> tuple[Rule, ...]:

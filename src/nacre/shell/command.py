@@ -33,8 +33,8 @@ class Command:
     """One program, builtin or function that would run."""
 
     __slots__ = (
-        "argv", "assigned", "calls", "cwd", "end", "home", "memo", "name", "parent", "redirects", "script", "settled",
-        "start", "stdin",
+        "after", "argv", "assigned", "calls", "cwd", "end", "home", "memo", "name", "parent", "redirects", "script",
+        "settled", "start", "stdin",
     )  # fmt: skip
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
@@ -53,6 +53,8 @@ class Command:
         """The text that it would execute, if it is a shell or an interpreter."""
         self.parent: Command | None = None
         """The wrapper that runs it: `sudo`, `bash -c`."""
+        self.after = ""
+        """How it, or what it is a part of, hangs on a command before it: `;` (also a newline, `&`, `then`) or `&&`."""
         self.calls = False
         """It is a function of the script's own, whatever else has that name."""
         self.memo: dict[str, object] = {}

@@ -55,6 +55,8 @@ class Runner(ABC):
         self.followers = followers
         self.depth = 0
         self._parent: Command | None = None
+        self._after = ""
+        """As in `Command.after`."""
         self._inside: tuple[int, int] | None = None
         """The span to report for text that does not stand in the script as it is read."""
         self._here: Node = Simple(0)
@@ -331,6 +333,7 @@ class Runner(ABC):
 
     def emit(self, command: Command) -> None:
         command.parent = self._parent
+        command.after = self._after
         commands = self.script.commands
         self._spent += WORD * len(command.argv)
         if self._spent > WIDEST:

@@ -67,11 +67,13 @@ class Walker(Runner):
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         printed = []
-        before, given = state.cwd, stdin
+        before, given, after = state.cwd, stdin, self._after
         guards: dict[str, list[Value] | None] | None = None
         for index, item in enumerate(block.items):
             if self.script.closed:
                 return UNKNOWN
+            if index and item.operator != "||":
+                self._after = item.operator
             if state.input is not None:
                 stdin, state.input = state.input, None
             if guards and item.operator != "&&":
@@ -93,6 +95,7 @@ class Walker(Runner):
                 before = state.cwd if item.operator == "||" else before
                 for name in proven(block.items[index - 1], succeeds=item.operator == "||"):
                     state.require(name)
+        self._after = after
         if guards:
             _lift(guards, state)
         if stdin is not given and state.input is None:
@@ -158,10 +161,12 @@ class Walker(Runner):
         return ""
 
     def _branches(self, branches: list[tuple[Block, Block]], state: State, stdin: str | None) -> str:
-        printed = ""
+        printed, after = "", self._after
         taken = []
         for condition, body in branches:
             self.block(condition, state, stdin)
+            if condition.items:
+                self._after = ";"
             branch = state.fork()
             self._choose(branch)
             guards: dict[str, list[Value] | None] = {}
@@ -171,6 +176,7 @@ class Walker(Runner):
             printed += self.block(body, branch, stdin)
             _lift(guards, branch)
             taken.append(branch)
+        self._after = after
         for branch in taken:
             state.join(branch)
             state.input = branch.input or state.input
@@ -191,8 +197,10 @@ class Walker(Runner):
             self.script.bombs.append(self._inside or (node.start, node.end))
         if node.expressions is not None:
             expander.arithmetic(expander.text(node.expressions))
+        after = self._after
         if node.condition is not None:
             self.block(node.condition, state, stdin)
+            self._after = ";"
         if node.name:
             values: list[Value] = []
             for word in node.words or ():
@@ -202,6 +210,7 @@ class Walker(Runner):
             state.variables[node.name] = foremost(values) or [UNKNOWN]
             state.loops |= {node.name}
         printed = self._rounds(node.body, state, stdin)
+        self._after = after
         if node.name in state.loops:
             state.choose({node.name})  # what is left is the last one
         return printed

@@ -35,12 +35,17 @@ def said(text: str) -> str:
     return ""
 
 
+SPACE = "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
+NO_LINE_END = "[^\n\r\u2028\u2029]"
+
+
 def as_written(text: str) -> str:
-    """What the proposal's checkSafety says, and after it SAFETY_PATTERNS."""
+    """What the proposal's checkSafety says, and after it SAFETY_PATTERNS; `\\s` and `.` are JavaScript's."""
     for blocked in DEFAULT_CONFIG["blockedCommands"]:
         if blocked in text:
             return f"Command contains blocked pattern: {blocked}"
-    return next((reason for pattern, reason in PATTERNS.items() if re.search(pattern, text)), "")
+    ported = {each.replace(r"\s", SPACE).replace(".", NO_LINE_END): reason for each, reason in PATTERNS.items()}
+    return next((reason for pattern, reason in ported.items() if re.search(pattern, text)), "")
 
 
 @pytest.mark.req("M-09")
@@ -73,6 +78,15 @@ def as_written(text: str) -> str:
         "curl curl\ncurl x | y |bash",
         "cURL x | bash",
         "wget x | bash",
+        "curl x\r| bash",
+        "curl x\u2028| bash",
+        "curl x\u2029| bash",
+        "curl x\v\f\x85\x1c| bash",
+        "dd if=a\rof=/dev/x",
+        "dd\u2003if=a of=/dev/x",
+        "rm\ufeff-rf\u00a0/",
+        "rm\x1c-rf /x",
+        "rm\x85-rf /x",
         "curl x | sh",
         "ls",
         "",
@@ -82,11 +96,12 @@ def test_it_says_what_the_pattern_says(text: str) -> None:
     assert said(text) == as_written(text)
 
 
+ODD = ["\r", "\u2028", "\u2029", "\x85", "\x1c", "\ufeff", "\u00a0", "\v"]
 WORDS = ["rm", " ", "\n", "-rf", "/", "dd", "if=", "of=/dev", ">", "/etc", "/dev/sd", "curl", "|", "bash", "mkf", "s"]
 
 
 @pytest.mark.req("M-09")
-@given(st.lists(st.sampled_from([*WORDS, "chmod", "-R", "777", "x"]), max_size=14).map("".join))
+@given(st.lists(st.sampled_from([*WORDS, *ODD, "chmod", "-R", "777", "x"]), max_size=14).map("".join))
 @example("dd if=dd\nif=of=/dev")
 @settings(deadline=None, max_examples=400)
 def test_whatever_the_text(text: str) -> None:

@@ -14,6 +14,10 @@ ADDS = ["git add -A", "git add .", "git add --all", "git add *"]
 PUSHES = ["git push --force", "git push -f", "git push -f origin main", "git push origin main --force"]
 REMOVES = [f"rm -rf {target}" for target in ("/", "~", "$HOME", ".git", "*", ".*")]
 REMOVES += ['rm -rf "$HOME"', "rm -rf ~/", "rm -r -f *", "rm -fr .git/", "rm --recursive --force ./*", "rm -rf .* *"]
+REMOVES += [f"rm -rf {path}.git" for path in ("sub/", "../other/", "/srv/repo/", "~/x/", "/tmp/copy/", '"$R"/', "*/")]
+REMOVES += ["rm -rf .g*", "rm -rf sub/.gi?", "rm -rf sub/.git/", "rm -rf sub/.git/*", "rm -rf a//.git// b"]
+ADDS += [f"git add {flags} ." for flags in ("-N", "--intent-to-add", "-i", "-u", "--update", "-p", "-e", "--renorm")]
+ADDS += ["git add -uA", "git add -N *", "git add -N --all", "git add ./ -u", "git -C sub add -N :/"]
 LISTED = ADDS + PUSHES + REMOVES
 AROUND = {
     "sudo": "sudo {}",
@@ -63,12 +67,24 @@ def test_it_is_found_in_every_part_of_a_command(around: str) -> None:
         "git add src/app.py tests",
         "git add -u",
         "git add -p",
+        "git add -N src/app.py",
+        "git add -u src",
+        "git add -n -A",
+        "git add --dry-run .",
+        "git add --refresh .",
+        "git push -f --dry-run",
+        "git push -fn",
         "rm -rf build dist/*",
         "rm -rf ./node_modules",
         "rm -rf *.o",
         "rm -rf '*'",
         "rm -f *",
         "rm -rf .gitignore .github",
+        "rm -rf x.git sub/.git-old *git .gitlab*",
+        'rm -rf "$name.git" "$dir"',
+        "rm -f sub/.git/index.lock",
+        "rm -rf sub/.git/hooks",
+        "rm -rf sub/* sub/.*",
         "echo 'rm -rf /'",
         'echo "git add -A" >> notes',
         "git commit -m 'never git push --force'",
@@ -118,8 +134,30 @@ async def test_of_what_is_named_by_a_bare_star_the_reason_is_told(ask: Ask, plac
     (place / "sub" / "kept").touch()
     made = await ask("cd sub && rm -rf *")
     assert made.text == (
-        "[nacre: not run, refused by rm-whole-directory: `rm -rf` of `.git`, `*` or `.*` deletes a repository's "
-        "history, or whatever the directory happens to hold. Instead: name what has to go, as in `rm -rf ./build` or "
-        "`rm -rf build/*`]"
+        "[nacre: not run, refused by rm-whole-directory: `rm -rf` of `*` or `.*` deletes whatever the directory "
+        "happens to hold. Instead: name what has to go, as in `rm -rf ./build` or `rm -rf build/*`]"
     )
     assert (place / "sub" / "kept").exists()
+
+
+@pytest.mark.req("P-007")
+@pytest.mark.parametrize("path", ["repo/.git", "$PWD/repo/.git", "repo/.g*"])
+async def test_a_repository_s_history_is_kept_by_whatever_path_it_is_named(ask: Ask, place: Path, path: str) -> None:
+    (place / "repo" / ".git").mkdir(parents=True)
+    made = await ask(f"rm -rf {path}")
+    assert made.text == (
+        "[nacre: not run, refused by rm-history: `rm -rf` of `.git` deletes a repository's history. Instead: name what "
+        "has to go, as in `rm -rf ./build` or `rm -rf build/*`]"
+    )
+    assert (place / "repo" / ".git").is_dir()
+
+
+@pytest.mark.req("P-007")
+async def test_a_flag_does_not_make_everything_less(ask: Ask, place: Path) -> None:
+    made = await ask("touch ran; git add -N .")
+    assert made.text == (
+        "[nacre: not run, refused by git-add-everything: `git add` of everything (`-A`, `.`, `*`) takes in what nobody "
+        "has looked at, with `-N`, `-i` or `-u` too. Instead: name the files; `git add -u` alone is for what git "
+        "already tracks]"
+    )
+    assert list(place.iterdir()) == []

@@ -84,6 +84,15 @@ async def test_a_refused_command_says_why() -> None:
     assert (answer.text, answer.error) == (f"Error: {message}", "")
 
 
+@pytest.mark.req("K-04")
+@pytest.mark.parametrize("command", ["", " ", "\n\t"], ids=repr)
+async def test_an_empty_command_is_said_in_the_document_s_words(command: str) -> None:
+    answer = await BASH.call({"command": command})
+    assert (answer.text, answer.data["error"]["message"], answer.error) == (
+        "Error: Empty command", "Empty command", "empty_command",
+    )  # fmt: skip
+
+
 @pytest.mark.req("K-02")
 async def test_more_patterns_are_blocked_by_a_variant_of_the_profile() -> None:
     answer = await Bash(tachikoma(block=["git push"])).call({"command": "echo GIT PUSH"})

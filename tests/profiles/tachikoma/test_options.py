@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from nacre.compat.tachikoma import BashOptions, OptionValues, PrimitiveContext, Validation, bash
+from nacre.environment.build import DEFAULT_PATH
+from nacre.environment.quiet import QUIET
 from nacre.frozen import replace
 from nacre.profiles.tachikoma import TACHIKOMA, tachikoma
 from nacre.types import MIB
@@ -96,6 +98,17 @@ async def test_a_cleared_environment_holds_what_was_set_and_nothing_inherited(mo
     assert (await bash(CTX, "echo [$INHERITED][$A]")).stdout == "[yes][]\n"
     result = await bash(CTX, "echo [$INHERITED][$A]; ls >/dev/null", BashOptions().clear_env().env("A", "1"))
     assert (result.exit_code, result.stdout) == (0, "[][1]\n")
+
+
+@pytest.mark.req("K-02")
+async def test_besides_it_has_a_path_and_what_keeps_programs_from_waiting() -> None:
+    result = await bash(CTX, "env -0", BashOptions().clear_env().env("A", "1").env("TERM", "xterm"))
+    found = dict(each.split("=", 1) for each in result.stdout.split("\0") if each)
+    found.pop("__CF_USER_TEXT_ENCODING", None)  # macOS sets it for whoever lacks it
+    ours = {name: found.pop(name) for name in ("A", "TERM", "PATH")}
+    bash_s_own = {name for name in ("PWD", "SHLVL", "_") if found.pop(name, None) is not None}
+    assert (ours, bash_s_own) == ({"A": "1", "TERM": "xterm", "PATH": DEFAULT_PATH}, {"PWD", "SHLVL", "_"})
+    assert found == {name: value for name, value in QUIET.items() if name != "TERM"}
 
 
 @pytest.mark.req("K-02")

@@ -85,6 +85,9 @@ async def test_what_is_read_back_from_the_bare_text_is_what_it_carries(command: 
 @given(COMMAND, st.integers(-64, 255), st.text("ab /.é", max_size=9), STREAM, STREAM, st.lists(TEXT))
 @settings(deadline=None)
 @example("ls", -9, "/", "", "", [])
+@example("a\nExit Code: 1\nWorking Directory: /\n\nSTDOUT:", 0, "/w", "o", "", [])
+@example("a\nExit Code: 1\nWorking Directory: ", 0, "/w", "o", "", [])
+@example("ls", 0, "/w\n\nx", "o", "", [])
 @example("a\nExit Code: 1\nWorking Directory: /\n\nSTDOUT:\nx\n\nSTDERR:\ny", 0, "/", "o", "e", ["r"])
 @example("", 0, "/", "x", "[nacre: the line above is the command's own]", ["r"])
 @example("", 0, "/", "x", "(no errors)\n[nacre: y]", [])
@@ -142,7 +145,18 @@ def test_the_mark_in_an_output_does_not_make_a_text_a_cut_one() -> None:
 
 
 @pytest.mark.req("T-12")
-@pytest.mark.parametrize("stream", ["a\n\nSTDERR:\nb", "Exit Code: 9\nWorking Directory: /x", "STDOUT:\nx"])
+@pytest.mark.parametrize(
+    "stream",
+    [
+        "a\n\nSTDERR:\nb",
+        "Exit Code: 9\nWorking Directory: /x",
+        "STDOUT:\nx",
+        "a\n\nSTDOUT:\nb",
+        "a\n\nSTDOUT:\nb\n\nSTDOUT:\nc\n\nSTDERR:\nd",
+        "a\n\nSTDOUT:\nb\nExit Code: 9\nWorking Directory: /x",
+        "Command: y\nExit Code: 9",
+    ],
+)
 def test_headings_in_stdout_are_read_for_what_they_are(stream: str) -> None:
     found = parse(layout("x", 0, "/w", stream, "e"))
     assert found == BashData("x", 0, "/w", stream, "e", False, 30)

@@ -5,11 +5,17 @@ Nothing here runs: the checker is asked, or the refusal comes before anything st
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nacre import Bash, check
 from nacre.compat.tunacode import ModelRetry, bash, make_bash
-from nacre.profiles.tunacode import DANGEROUS_PATTERNS, DESTRUCTIVE_PATTERNS, tunacode
+from nacre.policy.rule import Around
+from nacre.profiles.tunacode import DANGEROUS_PATTERNS, DESTRUCTIVE_PATTERNS, INJECTION_PATTERNS, tunacode
+from nacre.shell.command import Script
 
 DEEDS = tunacode(strict_characters=False).policy
 STRICT = tunacode().policy
@@ -72,6 +78,37 @@ def verdict(command: str, policy: object = DEEDS) -> str:
         ("ls;\n  rm x", "'; rm'"),
         ("true && rm x", "'&& rm'"),
         ("true &&(rm x)", "'&& rm'"),
+        ("ls\nrm x", "'; rm'"),
+        ("ls & rm x", "'; rm'"),
+        ("ls && \\\nrm x", "'&& rm'"),
+        ("ls;\\\nrm x", "'; rm'"),
+        ("ls; # c\nrm x", "'; rm'"),
+        ("ls && # c\n\n rm x", "'&& rm'"),
+        ("ls; time rm x", "'; rm'"),
+        ("ls && ! time -p rm x", "'&& rm'"),
+        ("ls; env A=1 rm x", "'; rm'"),
+        ("ls; A=1 rm x", "'; rm'"),
+        ("A=1; rm x", "'; rm'"),
+        ("ls; if true; then rm x; fi", "'; rm'"),
+        ("if ls; then rm x; fi", "'; rm'"),
+        ("if ls\nthen rm x\nfi", "'; rm'"),
+        ("if ls; then pwd; else rm x; fi", "'; rm'"),
+        ("ls && if rm x; then pwd; fi", "'&& rm'"),
+        ("while ls; do rm x; done", "'; rm'"),
+        ("ls; for f in a b; do rm $f; done", "'; rm'"),
+        ("ls; case x in x) rm x;; esac", "'; rm'"),
+        ("ls && { rm x; }", "'&& rm'"),
+        ("ls; (cd sub | rm x)", "'; rm'"),
+        ("ls; find . | xargs rm", "'; rm'"),
+        ("ls && bash -c 'rm x'", "'&& rm'"),
+        ("bash -c 'ls; rm x'", "'; rm'"),
+        ('sudo sh -c "ls && /bin/rm x"', "'sudo rm'"),
+        ("X='ls; rm x'\neval \"$X\"", "'; rm'"),
+        ("bash <<'E'\nls\nrm x\nE", "'; rm'"),
+        ("f() { rm x; }; f", "'; rm'"),
+        ("ls; pwd || rm x", "'; rm'"),
+        ("{ ls\nrm x; } > log", "'; rm'"),
+        ("true && r''m x", "'&& rm'"),
         ("echo $(rm x)", "'$(rm)'"),
         ("echo `rm x`", "'$(rm)'"),
         ('echo "$(ls | xargs rm)"', "'$(rm)'"),
@@ -123,7 +160,20 @@ def test_the_same_deeds_by_other_means_are_refused_too(command: str) -> None:
         "echo x > /dev/stderr",
         "confirm -r x",
         "farm -rf",
-        "{ ls\nrm x; } > log",
+        "# old ones\nrm x\n",
+        "\nrm x",
+        "rm x; ls",
+        "rm x && ls",
+        "ls || rm x",
+        "for f in a b; do rm $f; done",
+        "if rm x; then ls; fi",
+        "case x in x) rm x;; esac",
+        "bash -c 'rm x'",
+        "A=1 rm x",
+        "time rm x",
+        "rm x \\\n y",
+        "ls; echo 'x; rm y'",
+        "ls; git rm x",
         "npm run fdisk-report",
         "git push -f",
     ],
@@ -197,6 +247,39 @@ def test_every_pattern_of_the_document_has_an_example_above() -> None:
     assert r"dangerous pattern 'mkfs\.'" in [each.what for each in check("mkfs.ext4 x", policy=LITERAL).findings]
 
 
+PIECES = [
+    "rm",
+    " ",
+    "\n",
+    "\r",
+    "\u2028",
+    "\x1c",
+    "-r",
+    "f",
+    "/",
+    "dd",
+    "if=",
+    "of=/dev/",
+    "mkfs",
+    ".",
+    "fdis",
+    "k",
+    "sudo",
+]
+PIECES += [">", "/dev/sd", "a", ":(){", "}", ";", "&&", "$(", "`", "x", "_"]
+
+
+@pytest.mark.req("T-03")
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+@settings(deadline=None, max_examples=500)
+def test_literally_whatever_the_text_it_is_what_python_finds(text: str) -> None:
+    found = [rule.wording for rule in LITERAL.own if rule.in_script and rule.in_script(Script(text), Around("/", "/"))]
+    wanted = [f"destructive pattern '{each}'" for each in DESTRUCTIVE_PATTERNS if each in text]
+    for said, patterns in (("dangerous", DANGEROUS_PATTERNS), ("command injection", INJECTION_PATTERNS)):
+        wanted += [f"{said} pattern '{each}'" for each in patterns if re.search(each, text)]
+    assert found == wanted
+
+
 @pytest.mark.req("T-03")
 @pytest.mark.parametrize("command", ["r''m -r build", "rm --recursive x", "rm x", "dd bs=1\necho of=/dev/x", "ls"])
 def test_literally_what_is_not_in_the_text_is_not_found(command: str) -> None:
@@ -267,6 +350,12 @@ def test_variables_and_everything_else_are_let_through(command: str) -> None:
 async def test_the_strict_characters_can_be_switched_off() -> None:
     text = await make_bash(strict_characters=False)("for i in {1..3}; do echo $((i * 2)); done && echo `echo end`")
     assert "STDOUT:\n2\n4\n6\nend\n" in text
+
+
+@pytest.mark.req("T-03")
+async def test_a_newline_is_a_semicolon() -> None:
+    with pytest.raises(ModelRetry, match=r"command injection pattern '; rm'"):
+        await bash("ls\nrm x")
 
 
 @pytest.mark.req("T-03", "T-04")

@@ -50,14 +50,6 @@ def test_it_has_the_documents_name_description_and_schema(workspace: Path, outpu
     assert not outputs.exists()
 
 
-@pytest.mark.req("Y-12")
-def test_a_directory_in_which_nothing_can_run_is_found_at_once(tmp_path: Path, outputs: Path) -> None:
-    from nacre import InvalidRequest
-
-    with pytest.raises(InvalidRequest, match="does not exist"):
-        bash_tool(tmp_path / "gone", outputs)
-
-
 @pytest.mark.req("Y-15")
 @pytest.mark.parametrize(
     "command", ["git add -A", "git push -f", "rm -rf *", "curl x | sh", "git reset --hard", "chmod -R 777 .", "sudo ls"]

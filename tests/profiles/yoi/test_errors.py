@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import NacreError, ToolContext
-from nacre.compat.yoi import BashTool, ExecutionFailed, Internal, InvalidArgument, ToolError, _error
+from nacre.compat.yoi import BashTool, ExecutionFailed, Internal, InvalidArgument, ToolError, _error, bash_tool
 from nacre.profiles.yoi import YOI
 from nacre.result import Lost, NotStarted, Outcome, Result
 from nacre.views.answers import answer
@@ -91,6 +91,16 @@ async def test_a_context_that_cannot_be_meant_is_internal(workspace: Path, outpu
 @pytest.mark.req("Y-14")
 async def test_a_workspace_that_is_gone_is_a_failed_execution(tmp_path: Path, outputs: Path) -> None:
     with BashTool(tmp_path / "gone", outputs) as tool, pytest.raises(ExecutionFailed, match=r"^spawn bash: .*gone"):
+        await tool.execute('{"command": "true"}')
+
+
+@pytest.mark.req("Y-12", "Y-14")
+async def test_a_tool_of_a_workspace_that_is_gone_is_described_and_fails_when_it_is_used(
+    workspace: Path, tmp_path: Path, outputs: Path
+) -> None:
+    meta, tool = bash_tool(tmp_path / "gone", outputs)
+    assert meta == BashTool(workspace, outputs).meta
+    with tool, pytest.raises(ExecutionFailed, match=r"^spawn bash: .*gone"):
         await tool.execute('{"command": "true"}')
 
 

@@ -14,7 +14,7 @@ from nacre import ToolContext
 from nacre.compat.yoi import BashTool, Internal
 from tests.profiles.yoi.conftest import Execute
 from tests.support.hosts import run_host
-from tests.support.lifeline import Lifeline
+from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import until
 
 LONG = '{"command": "seq 1 200"}'
@@ -111,8 +111,20 @@ async def test_a_tool_that_is_closed_in_mid_call_leaves_no_file(tool: BashTool, 
     call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} seq 1 200; sleep 60", "timeout": 1}}'))
     await life.held()
     tool.close()
-    await call
+    with pytest.raises(Internal, match="the tool was closed while the command ran"):
+        await call
     assert os.listdir(outputs) == []
+
+
+@pytest.mark.req("Y-10")
+async def test_what_needs_no_file_is_given_though_the_tool_was_closed(
+    tool: BashTool, life: Lifeline, gate: Gate
+) -> None:
+    call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} {gate.wait}; echo fine"}}'))
+    await life.held()
+    tool.close()
+    gate.open()
+    assert (await call).content == "fine\n"
 
 
 @pytest.mark.req("Y-01", "Y-10")

@@ -43,11 +43,19 @@ class PrimitiveContext:
     def is_path_allowed(self, path: StrPath) -> bool:
         """Links are followed first, and in both of the ways there are to read `link/..`: back to where the link is, and
         to what holds the place it leads to."""
+        return self.outside(path) is None
+
+    def outside(self, path: StrPath) -> Path | None:
+        """Which of the places that a path may mean is not allowed."""
         if not self.allowed_paths:
-            return True
+            return None
+        meant = self.resolve_path(path)
         try:
             roots = [os.path.realpath(root) for root in self.allowed_paths]
-            places = {os.path.realpath(self.resolve_path(path)), os.path.realpath(self.working_dir / path)}
+            back, through = os.path.realpath(meant), os.path.realpath(self.working_dir / path)
         except ValueError:  # a NUL byte: no path at all
-            return False
-        return all(any(os.path.commonpath([root, place]) == root for root in roots) for place in places)
+            return meant
+        for place, name in ((back, meant), (through, Path(through))):
+            if not any(os.path.commonpath([root, place]) == root for root in roots):
+                return name
+        return None

@@ -57,7 +57,7 @@ class BashOptions:
         return self._with(env_vars={**self.values.env_vars, **vars})
 
     def clear_env(self) -> BashOptions:
-        """Inherit nothing; `PATH` has the system's default."""
+        """Inherit nothing; `PATH` and what keeps programs from waiting for a person are set."""
         return self._with(clear_env=True)
 
     def timeout(self, timeout: float | timedelta) -> BashOptions:

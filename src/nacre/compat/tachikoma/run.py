@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from nacre.compat.tachikoma.context import PrimitiveContext
 from nacre.compat.tachikoma.errors import CommandFailed, Io, PathNotAllowed, PrimitiveError, Validation
 from nacre.compat.tachikoma.options import BashOptions, OptionValues
-from nacre.compat.tachikoma.validator import EMPTY, LOG, CommandValidator, refused
+from nacre.compat.tachikoma.validator import LOG, CommandValidator, refused
 from nacre.errors import InvalidRequest, KeeperFailed
 from nacre.errors import PathNotAllowed as Outside
 from nacre.frozen import frozen, replace
 from nacre.output.secrets import mask
-from nacre.profiles.tachikoma import Pattern, tachikoma
+from nacre.profiles.tachikoma import EMPTY, Pattern, tachikoma
 from nacre.result import Ended, Result, Started
 from nacre.tool import Bash
 from nacre.types import Request, ToolContext
@@ -55,9 +56,9 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
     if isinstance(command, str) and not command.strip():
         raise Validation(EMPTY)
     cwd = ctx.working_dir if wanted.working_dir is None else ctx.resolve_path(wanted.working_dir)
-    if not ctx.is_path_allowed(wanted.working_dir or cwd):
+    if outside := ctx.outside(wanted.working_dir or cwd):
         _validate(command, wanted, ctx)
-        raise PathNotAllowed(cwd)
+        raise PathNotAllowed(outside)
     request = Request(
         command,
         cwd=cwd,
@@ -73,7 +74,7 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
         result = await _logged(tool, request, here, ctx.operation_id)
     except InvalidRequest as error:
         _validate(command, wanted, ctx)
-        raise _failure(error, ctx) from error
+        raise _failure(error, cwd) from error
     except KeeperFailed as error:
         raise Io(str(error)) from error
     return _result(answer(result, tool.profile.view).data, ctx)
@@ -136,9 +137,9 @@ def _validate(command: str, wanted: OptionValues, ctx: PrimitiveContext) -> None
     validator.validate(command, cwd=ctx.working_dir, env=dict(wanted.env_vars))
 
 
-def _failure(error: InvalidRequest, ctx: PrimitiveContext) -> PrimitiveError:
+def _failure(error: InvalidRequest, cwd: Path) -> PrimitiveError:
     if isinstance(error, Outside):  # a link was changed since we looked
-        return PathNotAllowed(ctx.working_dir)
+        return PathNotAllowed(cwd)
     return Io(str(error)) if error.code.startswith("cwd_") or error.code == "no_bash" else Validation(str(error))
 
 

@@ -11,9 +11,8 @@ from nacre.checking import examine
 from nacre.compat.tachikoma.errors import Validation
 from nacre.errors import CheckUnavailable, InvalidRequest
 from nacre.policy.policy import Policy
-from nacre.profiles.tachikoma import BLOCKED_PATTERN, policy, texts
+from nacre.profiles.tachikoma import BLOCKED_PATTERN, EMPTY, policy, texts
 
-EMPTY = "Empty command"
 LOG = logging.getLogger("nacre")
 
 
@@ -21,8 +20,8 @@ class CommandValidator:
     """Refuses these patterns, and what is dangerous whatever they are."""
 
     def __init__(self, blocked: Iterable[str] = (), *, literal: bool = False) -> None:
-        """`blocked`: texts that no command may hold, whatever their case. `literal`: what is dangerous is found by its
-        text, too, wherever it stands."""
+        """`blocked`: texts that no command may hold, whatever their case. `literal`: the document's own rules: the case
+        of a text counts, and what is dangerous is found by its text, too, wherever it stands."""
         self.blocked_patterns = texts(blocked, "blocked")
         self._policy = _policy(tuple((type(each), each) for each in self.blocked_patterns), literal)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._git import everything, git_call
+from nacre.policy.rules._git import Git, everything, git_call
 from nacre.policy.rules._options import Given, said
 from nacre.shell.command import Command
 from nacre.shell.text import whole
@@ -30,8 +30,11 @@ _LIMITS = (
 
 def finds(command: Command, _: Around) -> Hit | None:
     git = git_call(command, "add", "stage")
-    if git is None or _limited(git.given):
-        return None
+    return None if git is None or _limited(git.given) else everything_in(git, command)
+
+
+def everything_in(git: Git, command: Command) -> Hit | None:
+    """What is named is all there is."""
     specs = git.given.operands + _listed(git.given, command)
     if specs or git.given.has("--pathspec-from-file"):
         spec = everything(specs, git.cwd)

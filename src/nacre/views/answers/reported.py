@@ -1,8 +1,9 @@
 """A report's text in, what it tells out: the other way round from `report`. Pure; raises for no text.
 
-Exact for a text that was not cut and whose streams hold no line that is a heading, whatever the command is. It is read
-from its end: a heading in the command, or in stdout, is taken for what it is. A stream that is `(no output)` or
-`(no errors)` itself cannot be told from one that is empty.
+Exact for a text that was not cut and whose streams hold no line that is a heading, whatever the command is. Headings in
+stdout do no harm unless there is a whole head among them, from `Exit Code:` to `STDOUT:`. It is read from its end: the
+last `STDERR:` after an empty line is the heading, and the last head before it is the head. A stream that
+is `(no output)` or `(no errors)` itself cannot be told from one that is empty.
 """
 
 from __future__ import annotations
@@ -36,15 +37,16 @@ def reported(text: str, *views: Report) -> Reported | None:
     top, heading, err = text.rpartition(_STDERR)
     if not heading and cut is not None:  # it was in the middle
         top, err = text[:cut], text[cut + len(MARK) :]
-    head, found, out = top.rpartition(_STDOUT)
-    last = max(_EXIT.finditer(head), key=lambda each: each.start(), default=None)
-    if not found or last is None or not head.startswith(_COMMAND):
+    heads = _EXIT.finditer(top[: max(0, top.rfind(_STDOUT))])
+    head = max(heads, key=lambda each: each.start(), default=None)
+    if head is None or not top.startswith(_COMMAND):
         return None
+    cwd, _, out = top[head.end() :].partition(_STDOUT)
     err, remarks = _apart(err)
     return Reported(
-        command=head[len(_COMMAND) : last.start()],
-        exit_code=int(last[1]),
-        working_dir=head[last.end() :],
+        command=top[len(_COMMAND) : head.start()],
+        exit_code=int(head[1]),
+        working_dir=cwd,
         stdout="" if out == NO_OUTPUT else out,
         stderr="" if err == NO_ERRORS else err,
         remarks=remarks,
