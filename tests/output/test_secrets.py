@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.output.secrets import MASK, SHORTEST, mask, mask_raw, mask_said
+from nacre.output.secrets import MASK, SHORTEST, begun, mask, mask_raw, mask_said
 
 SECRETS = [
     "hunter2-hunter2",
@@ -141,3 +141,24 @@ def test_no_secret_is_left_in_any_text(first: str, last: str, secrets: list[str]
     assert masked.count("\n") == text.count("\n")
     if not secrets:
         assert masked == text
+
+
+PARTS = st.lists(
+    st.sampled_from(["hunter2", "secret", "-", "a", "\n", "aHVudGVyMn", "NlY3JldA", "hunter2secrethunter2"])
+)
+
+
+@given(PARTS, st.lists(st.integers(1, 9)))
+def test_a_text_that_is_shown_in_pieces_shows_no_more_than_the_whole(parts: list[str], sizes: list[int]) -> None:
+    secrets = ("hunter2secrethunter2", "secret-secret")
+    text = "".join(parts)
+    shown, held, place = "", "", 0
+    for size in (*sizes, len(text)):
+        held += text[place : place + size]
+        place += size
+        ready = len(held) - begun(held, secrets)
+        shown += mask(held[:ready], secrets)
+        held = held[ready:]
+    shown += mask(held, secrets)
+    assert not any(secret in shown for secret in secrets)
+    assert shown.replace(MASK, "") == mask(text, secrets).replace(MASK, "")

@@ -14,8 +14,8 @@ from nacre.frozen import frozen
 _SAMPLE = 64 * 1024
 """Bytes at each end that are looked at."""
 _UNUSUAL = bytes([*range(1, 7), *range(14, 27), *range(28, 32), 127])
-_STRANGE = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
-_TEXT_MAGIC = re.compile(rb"^(?:%PDF-|!<arch>\n|dex\n\d{3}\x00)", re.MULTILINE)
+_STRANGE = rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]"
+_TEXT_MAGIC = rb"(?m)^(?:%PDF-|!<arch>\n|dex\n\d{3}\x00)"
 """Beginnings that are lines of text by themselves."""
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
@@ -141,14 +141,14 @@ def _guess(data: bytes) -> str:
 def _text_before(data: bytes) -> int:
     """Whole lines at the start that are text."""
     stop = _first_strange(data)
-    if found := _TEXT_MAGIC.search(data, 0, stop):
+    if found := re.search(_TEXT_MAGIC, data[:stop]):
         return found.start()
     return data.rfind(b"\n", 0, stop) + 1
 
 
 def _first_strange(data: bytes) -> int:
     """Where the first byte is that no text has; the length of it all, if it is text."""
-    found = _STRANGE.search(data)
+    found = re.search(_STRANGE, data)
     stop = len(data) if found is None else found.start()
     try:
         data[:stop].decode()

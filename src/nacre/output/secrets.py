@@ -70,6 +70,24 @@ def mask_said(text: str, secrets: Iterable[str]) -> str:
     return "…".join((*parts, mask(others[-1], secrets, starts_cut=True)))
 
 
+def begun(text: str, secrets: Iterable[str]) -> int:
+    """Characters at the end of a text, of which the rest is yet to come, that may be a secret's beginning, or its end:
+    who shows a text in pieces keeps them for the next one."""
+    forms, encoded = _forms(tuple(sorted({each for each in secrets if len(each) >= SHORTEST})))
+    if not forms or not text:
+        return 0
+    place = len(text) - max(_begun(form, text, 1) for form in forms)
+    if encoded:  # it may be broken over lines
+        letters = [at for at, letter in enumerate(text) if not letter.isspace()]
+        together = "".join([text[at] for at in letters])
+        if part := max(_begun(form, together) for form in encoded):
+            place = min(place, letters[-part])
+    for start, end in sorted(_spans(text, secrets, False, False), reverse=True):
+        if start < place < end:  # the end of one may begin another
+            place = start
+    return len(text) - place
+
+
 def _spans(text: str, secrets: Iterable[str], starts_cut: bool, ends_cut: bool) -> list[tuple[int, int]]:
     forms, encoded = _forms(tuple(sorted({each for each in secrets if len(each) >= SHORTEST})))
     if not forms or not text:
@@ -132,9 +150,9 @@ def _unflat(place: int, ends: list[int]) -> int:
     return place + bisect_right(ends, place)
 
 
-def _begun(form: str, text: str) -> int:
+def _begun(form: str, text: str, least: int = _PART) -> int:
     """Characters at the end of the text that begin the form: as many as may be, but not all of it."""
-    first, end = form[:_PART], text[max(0, len(text) - len(form) + 1) :]
+    first, end = form[:least], text[max(0, len(text) - len(form) + 1) :]
     place = end.find(first)
     while place >= 0 and not form.startswith(end[place:]):
         place = end.find(first, place + 1)

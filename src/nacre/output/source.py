@@ -153,14 +153,14 @@ def source_of(captured: Captured, secrets: tuple[str, ...], dropped_lines: int |
     )
 
 
-_REST_OF_COLOUR = re.compile(rb"\[?[\d;:]{1,24}m")
-_REST_OF_STRING = re.compile(rb"[^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)")
+_REST_OF_COLOUR = rb"\[?[\d;:]{1,24}m"
+_REST_OF_STRING = rb"[^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)"
 
 
 def _without_rest(head: bytes, tail: bytes) -> bytes:
     """Without the rest of a sequence that began before it, as far as one can tell: such a thing is in what is known."""
-    if b"\x1b[" in tail and (found := _REST_OF_COLOUR.match(tail)):
+    if b"\x1b[" in tail and (found := re.match(_REST_OF_COLOUR, tail)):
         return tail[found.end() :]
-    if (b"\x1b]" in tail or b"\x1b]" in head) and (found := _REST_OF_STRING.match(tail)):
+    if (b"\x1b]" in tail or b"\x1b]" in head) and (found := re.match(_REST_OF_STRING, tail)):
         return tail[found.end() :]
     return tail

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nacre.patterns import later
 from nacre.policy.deeds import Deed
-from nacre.policy.paths import Kind, lies_in, precious
+from nacre.policy.paths import SYSTEM, Kind, lies_in, precious
 from nacre.policy.rule import Around
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
@@ -44,14 +44,19 @@ _THE_SYSTEMS = (
 )  # fmt: skip
 
 
+_NOBODYS = SYSTEM - {"home", "tmp", "opt", "srv", "mnt", "media", "Users", "Volumes", "private", "var", "root"}
+
+
 def removes_outside(*beginnings: str) -> Deed:
-    """The root itself, or by its full name what is neither in the working directory nor in one that begins so."""
+    """The root itself, or by its full name what is neither in the working directory nor in one that begins so. Where
+    the command goes by itself does not count, and a system's directory is nobody's working directory."""
 
     def does(command: Command, around: Around) -> bool:
         if not command.runs("rm"):
             return False
         named = [absolute(target, command.cwd) for target in command.operands() if target.startswith("/")]
-        inside = (*beginnings, *(f"{cwd}/" for cwd in (around.cwd, command.cwd) if cwd.strip("/")))
+        top = around.cwd.strip("/").partition("/")[0]
+        inside = (*beginnings, *([f"{around.cwd}/"] if top and top not in _NOBODYS else []))
         return _names_root(command, around) or any(not path.startswith(inside) for path in named)
 
     return does

@@ -27,6 +27,9 @@ LONGEST = 600_000
 """Milliseconds that a call may ask for."""
 LIMITS = Limits(memory=16 * GIB, cpu=24 * 3600, processes=4096)
 """More than a build takes, less than a machine has to give: what runs away is ended."""
+_BEYOND_WORDS = 10**12
+_MOST = 64 * MIB
+"""Characters of a stream that may be held."""
 _WIDEST = 4
 """Bytes of a character."""
 
@@ -87,10 +90,10 @@ def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
 def _check(name: str, value: object) -> None:
     match name:
         case "defaultTimeout" | "maxTimeout":
-            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _BEYOND_WORDS
             hint = "Give milliseconds above 0."
         case "maxOutputSize":
-            good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
             hint = "Give a number of characters."
         case "blockedCommands":
             good = isinstance(value, list | tuple) and all(isinstance(each, str) and each for each in value)

@@ -123,3 +123,11 @@ def test_a_description_can_be_demanded() -> None:
         with pytest.raises(InvalidRequest, match=r"`description` is (missing|empty)") as error:
             request_from({"command": "ls", **missing}, profile)
         assert error.value.code == "missing_argument"
+
+
+@pytest.mark.parametrize(
+    "setting", [{"maxTimeout": 10**400}, {"defaultTimeout": 10**400}, {"maxOutputSize": 10**12}], ids=str
+)
+def test_a_number_beyond_all_use_is_a_clear_error(setting: dict[str, int]) -> None:
+    with pytest.raises(InvalidRequest, match="is "):
+        mycode(**setting)  # type: ignore[arg-type]

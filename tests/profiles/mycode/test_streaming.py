@@ -124,3 +124,14 @@ async def test_a_secret_is_masked_though_it_comes_in_pieces(tmp_path: Path, gate
             gate.open()
     assert found[0] == {"type": "stdout", "data": "<"}
     assert joined(found, "stdout") == "<[secret]> 012345"
+
+
+async def test_a_secret_that_ends_as_it_begins_is_masked_in_pieces(gate: Gate) -> None:
+    ctx = ToolContext(secrets=("hunter2secrethunter2", "tok-ABCDEFGH1234"))
+    command = f"printf hunter2secrethunter2to; {gate.wait}; echo k-ABCDEFGH1234 aHVudGVyMnNlY3JldGh1bnRlcjI="
+    found: list[StreamEvent] = []
+    async for event in execute_with_streaming(command, context=ctx):
+        found.append(event)
+        gate.open()
+    gate.open()
+    assert joined(found, "stdout") == "[secret][secret] [secret]\n"

@@ -368,3 +368,27 @@ def test_a_pattern_is_named_before_a_character() -> None:
 def test_of_several_patterns_the_one_that_would_stop_it_alone_is_named() -> None:
     assert "'rm -rf'" in verdict("ls; rm -rf x")
     assert "'rm -rf /'" in verdict("true && sudo rm -rf /")
+
+
+@pytest.mark.req("T-03")
+@pytest.mark.parametrize(
+    ("command", "cwd"),
+    [
+        ("rm /etc/passwd", "/etc"),
+        ("rm -f /usr/bin/python3", "/usr"),
+        ("rm /dev/sda", "/dev"),
+        ("cd /etc\nrm /etc/passwd", "/home/dev/project"),
+        ("env -C /etc rm /etc/passwd", "/home/dev/project"),
+        ("rm /home/dev/other/x", "/home/dev/project"),
+    ],
+)
+def test_a_full_path_is_measured_by_where_the_host_works_and_no_system_directory_is_that(
+    command: str, cwd: str
+) -> None:
+    assert check(command, cwd=cwd, env={"HOME": "/home/dev"}, policy=DEEDS).refused
+
+
+@pytest.mark.parametrize("command", ["rm /home/dev/project/x", "rm /tmp/x", "cd build\nrm x"])
+def test_a_file_of_ones_own_may_be_removed_by_its_full_path(command: str) -> None:
+    said = verdict(command)
+    assert "outside" not in said

@@ -12,10 +12,10 @@ from nacre.checking import check
 from nacre.compat.mycode.pieces import Pieces
 from nacre.compat.mycode.tasks import TaskManager
 from nacre.compat.mycode.types import BashOutput, Safety, StreamEvent
-from nacre.environment import host_environment
+from nacre.environment import host_environment, login_environment
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen
-from nacre.hidden import Hidden
+from nacre.plan import hidden_for
 from nacre.profiles.mycode import Config, mycode
 from nacre.profiles.view import Fields
 from nacre.result import Chunk, Ended, Event, Result, StreamName
@@ -74,7 +74,8 @@ class BashExecutor:
         place = None if cwd is None else os.fspath(cwd)
         given = {"command": command, "description": description, "timeout": timeout, "cwd": place, "env": env}
         request = request_from(given, self.profile)
-        hidden = Hidden(_context(context).secrets, host_environment())
+        ctx = _context(context)
+        hidden = hidden_for(request, ctx, login_environment() if ctx.login_env else host_environment())
         pieces: dict[StreamName, Pieces] = {"stdout": Pieces(hidden), "stderr": Pieces(hidden)}
         async with aclosing(self._stream(request, context)) as events:
             async for event in events:

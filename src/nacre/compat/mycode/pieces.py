@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from nacre.hidden import Hidden
-
-_FEW = 3
-"""Characters of a secret that give nothing away."""
+from nacre.output.secrets import begun
 
 
 class Pieces:
@@ -18,9 +16,9 @@ class Pieces:
 
     def shown(self, text: str) -> str:
         text = self._held + text
-        begun = max((_overlap(text, value) for value in self._hidden.values()), default=0)
-        text, self._held = text[: len(text) - begun], text[len(text) - begun :]
-        self._in_line = not text.endswith("\n")
+        place = len(text) - begun(text, self._hidden.values())
+        text, self._held = text[:place], text[place:]
+        self._in_line = not text.endswith("\n") if text else self._in_line
         return self._hidden.mask(text)
 
     def add_line(self, line: str) -> None:
@@ -29,9 +27,3 @@ class Pieces:
 
     def last(self) -> str:
         return self._hidden.mask(self._held)
-
-
-def _overlap(text: str, value: str) -> int:
-    """Characters at the end of the text that begin the value; a few say nothing."""
-    lengths = range(min(len(value) - 1, len(text)), _FEW, -1)
-    return next((count for count in lengths if text.endswith(value[:count])), 0)
