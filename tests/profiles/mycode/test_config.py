@@ -125,9 +125,7 @@ def test_a_description_can_be_demanded() -> None:
         assert error.value.code == "missing_argument"
 
 
-@pytest.mark.parametrize(
-    "setting", [{"maxTimeout": 10**400}, {"defaultTimeout": 10**400}, {"maxOutputSize": 10**12}], ids=str
-)
-def test_a_number_beyond_all_use_is_a_clear_error(setting: dict[str, int]) -> None:
-    with pytest.raises(InvalidRequest, match="is "):
-        mycode(**setting)  # type: ignore[arg-type]
+@pytest.mark.parametrize("setting", ["maxTimeout", "defaultTimeout", "maxOutputSize"])
+def test_a_number_beyond_all_use_is_a_clear_error(setting: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"`{setting}` is "):
+        mycode(**{setting: 10**400})  # type: ignore[arg-type]
