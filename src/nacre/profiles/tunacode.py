@@ -79,9 +79,10 @@ _PARAMETERS = (
         name="cwd",
         kind="string",
         to="cwd",
+        nullable=True,
         description="Working directory for the command; without it the current one.",
     ),
-    Parameter(name="env", kind="strings", to="env", description="Additional environment variables."),
+    Parameter(name="env", kind="strings", to="env", nullable=True, description="Additional environment variables."),
     Parameter(
         name="timeout",
         kind="integer",

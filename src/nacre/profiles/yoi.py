@@ -49,6 +49,7 @@ YOI = Profile(
                 to="timeout",
                 least=0,
                 clamped=(1, 600),
+                nullable=True,
                 default=120,
                 description="Timeout in seconds. Defaults to 120, capped at 600.",
             ),

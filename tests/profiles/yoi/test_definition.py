@@ -26,7 +26,7 @@ def test_it_has_the_documents_name_description_and_schema(workspace: Path, outpu
                 "description": "Shell command to execute. Passed verbatim to `bash -c`.",
             },
             "timeout": {
-                "type": "integer",
+                "type": ["integer", "null"],
                 "minimum": 0,
                 "default": 120,
                 "description": "Timeout in seconds. Defaults to 120, capped at 600.",

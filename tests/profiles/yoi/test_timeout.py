@@ -87,3 +87,9 @@ async def test_the_exit_code_is_the_commands_and_not_that_of_its_jobs(execute: E
     gate = shlex.quote(str(workspace / "gate"))
     output = await execute(f"mkfifo {gate}; (read _ <{gate}; echo job; exit 9) & echo go >{gate}; (exit 3)")
     assert (output.summary.endswith(" (exit 3)"), output.content) == (True, "job\n")
+
+
+@pytest.mark.req("Y-02")
+@pytest.mark.parametrize(("asked", "seconds"), [(None, None), (2**64 - 1, 600), (0, 1)], ids=["null", "u64", "zero"])
+def test_whatever_the_documents_number_may_be_is_taken(asked: int | None, seconds: int | None) -> None:
+    assert request_from({"command": "true", "timeout": asked}, YOI).timeout == seconds
