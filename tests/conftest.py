@@ -22,6 +22,7 @@ from tests.support.lifeline import Gate, Lifeline
 signal.signal(
     signal.SIGINT, signal.default_int_handler
 )  # ignored in what a script starts with `&`; programs inherit it
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # likewise
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 os.environ[MARK] = secrets.token_hex(4)
 _state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those of tests are not

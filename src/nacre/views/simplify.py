@@ -291,8 +291,8 @@ def _is_seen(command: Command, text: str, cut: int, *, fed: bool) -> bool:
             return True
         if not plain(words[0]):
             return text[command.start] in '$"`'
-        if command.parent is None and "/" not in words[0] and words[0].startswith(text[command.start : cut]):
-            return True  # its beginning; the rest is counted
+        if not text[: command.start].strip() and "/" not in words[0] and words[0].startswith(text[command.start : cut]):
+            return True  # the beginning of the very first; the rest is counted
     elif command.end <= cut and not fed:
         return True
     else:
