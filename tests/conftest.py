@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_left_running() -> Iterator[None]:
     yield
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while (left := strays()) and time.monotonic() < end:
         time.sleep(0.02)
     for pid in left:

@@ -107,7 +107,7 @@ trap 'echo args=$#:$1' EXIT; true | true
 trap 'echo $?' EXIT; true | (exit 7)
 trap 'echo err' ERR; true | false
 trap 'echo chld' CHLD; true | true
-trap 'set | grep ^NACRE' EXIT; true | true
+trap 'set | grep ^NACRE_S' EXIT; true | true
 trap 'echo debug' DEBUG; true | true
 set -- x y; trap 'echo $*' EXIT; echo a | cat
 set -x; trap "echo bye" EXIT; true | true
