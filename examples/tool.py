@@ -17,7 +17,7 @@ async def main() -> None:
     print(answer.text)  # Error (unknown_argument): There is no argument 'timeout'. Did you mean `timeout_seconds`?
 
     answer = await Bash("mycode").call({"command": "echo hello", "timeout": 30_000}, ctx)
-    print(answer.data["stdout"], answer.data["exit_code"])  # hello 0
+    print(answer.data["stdout"].strip(), answer.data["exit_code"])  # hello 0
 
 
 asyncio.run(main())

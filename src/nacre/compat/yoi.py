@@ -1,6 +1,6 @@
 """yoi's own interface: JSON text in, a summary and content out, or one of three errors.
 
-    meta, tool = bash_tool("/work", "/work/.outputs")
+    meta, tool = bash_tool("/repo", "/repo/.outputs")
     with tool:
         output = await tool.execute('{"command": "make test"}')
 

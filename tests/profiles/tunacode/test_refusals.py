@@ -388,7 +388,6 @@ def test_a_full_path_is_measured_by_where_the_host_works_and_no_system_directory
     assert check(command, cwd=cwd, env={"HOME": "/home/dev"}, policy=DEEDS).refused
 
 
-@pytest.mark.parametrize("command", ["rm /home/dev/project/x", "rm /tmp/x", "cd build\nrm x"])
+@pytest.mark.parametrize("command", ["rm /home/dev/project/x", "rm /tmp/x", "rm x"])
 def test_a_file_of_ones_own_may_be_removed_by_its_full_path(command: str) -> None:
-    said = verdict(command)
-    assert "outside" not in said
+    assert verdict(command) == ""
