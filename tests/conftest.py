@@ -27,7 +27,6 @@ os.environ[MARK] = secrets.token_hex(4)
 _state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those of tests are not
 os.environ["XDG_STATE_HOME"] = _state
 os.environ["XDG_CONFIG_HOME"] = _state  # nor is what the person who runs them has configured theirs
-os.environ["NACRE_CLAUDE_SETTINGS"] = "off"
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))

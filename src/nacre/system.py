@@ -67,18 +67,6 @@ def state_directory() -> str:
     return str(user_state_path("nacre"))
 
 
-def config_directory() -> str:
-    """Where the user's settings are."""
-    home = os.environ.get("XDG_CONFIG_HOME", "")
-    if os.path.isabs(home):
-        return os.path.join(home, "nacre")
-    if os.uname().sysname == "Linux":
-        return os.path.expanduser("~/.config/nacre")
-    from platformdirs import user_config_path
-
-    return str(user_config_path("nacre"))
-
-
 FREE_FLOOR = 64 * 1024 * 1024
 """Bytes of a disk that what is only kept to be read later leaves alone; of a small disk, a twentieth."""
 

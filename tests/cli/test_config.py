@@ -13,7 +13,6 @@ from tests.cli.door import Done, Nacre
 @pytest.fixture
 def nacre(nacre: Nacre) -> Nacre:
     nacre.config.parent.mkdir(parents=True)
-    del nacre.env["NACRE_CLAUDE_SETTINGS"]
     return nacre
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nacre.config.config import Config
-    from nacre.config.files import File
+    from nacre.config.files import File, Place
     from nacre.policy.policy import Policy
     from nacre.types import StrPath
 
@@ -29,6 +29,8 @@ __all__ = ["load", "policy_for"]
 
 INTERNAL = frozenset(("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT"))
 """What begins with NACRE_ and is no setting."""
+_HIGHEST = 64
+"""Directories above that are looked into."""
 
 
 def load(
@@ -61,6 +63,10 @@ def policy_for(cwd: StrPath | None = None) -> Policy:
 def _loaded(
     found: list[File], variables: Mapping[str, str], arguments: Mapping[str, Any], *, lines: bool = False
 ) -> Config:
+    if not found and not variables and not arguments:
+        from nacre.config.config import Config
+
+        return Config()
     from nacre.config.layers import Layers
 
     layers = Layers(_home(), lines=lines)
@@ -84,13 +90,50 @@ def _loaded(
 
 
 def _found(cwd: StrPath | None) -> list[File]:
-    from nacre.config.files import files_for
+    places = _places(cwd)
+    if not places:
+        return []
+    from nacre.config.files import files_at
 
+    return files_at(places)
+
+
+def _places(cwd: StrPath | None) -> list[Place]:
+    """Where settings may be: the user's, then the project's, from the nearest directory on up to a repository's root.
+    The home directory is no project."""
     try:
-        place = os.getcwd() if cwd is None else os.path.abspath(os.fspath(cwd))
+        directory = os.getcwd() if cwd is None else os.path.abspath(os.fspath(cwd))
     except OSError:
-        place = ""
-    return files_for(place, _home())
+        directory = ""
+    home, exists, join = _home(), os.path.lexists, os.path.join
+    found: list[Place] = []
+    if exists(mine := _config_directory()):
+        found.append((join(mine, "config.toml"), "toml", False))
+    if exists(claude := join(home, ".claude")):
+        found.append((join(claude, "settings.json"), "claude", False))
+    for _ in range(_HIGHEST):
+        if not directory or directory == home:
+            break
+        if exists(pyproject := join(directory, "pyproject.toml")):
+            found.append((pyproject, "pyproject", True))
+        if exists(claude := join(directory, ".claude")):
+            found += [(join(claude, name), "claude", True) for name in ("settings.json", "settings.local.json")]
+        above = os.path.dirname(directory)
+        if above == directory or exists(join(directory, ".git")):
+            break
+        directory = above
+    return found
+
+
+def _config_directory() -> str:
+    home = os.environ.get("XDG_CONFIG_HOME", "")
+    if os.path.isabs(home):
+        return os.path.join(home, "nacre")
+    if os.uname().sysname == "Linux":
+        return os.path.expanduser("~/.config/nacre")
+    from platformdirs import user_config_path
+
+    return str(user_config_path("nacre"))
 
 
 def _variables(env: Mapping[str, str]) -> dict[str, str]:

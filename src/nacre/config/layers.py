@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nacre.config.claude import rules_in
 from nacre.config.config import RULE, Config, Entry, Note, Origin
 from nacre.config.files import File
 from nacre.config.keys import ACCESS, DECISIONS, KEYS, LISTS, TABLES, Key, Say, Wrong, nearest, value_from, value_of
@@ -80,6 +79,8 @@ class Layers:
         return True
 
     def claude(self, file: File) -> None:
+        from nacre.config.claude import rules_in  # and JSON with it
+
         self._files.append(file.path)
         for name, rule, line, wrong in rules_in(file):
             origin = Origin("project" if file.project else "user", file.path, line if self._lines else 0)
