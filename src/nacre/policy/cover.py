@@ -36,6 +36,8 @@ _HEEDED_BY_FEW = later(
 )
 _OWN = later(r"(?!npm_|\w+_proxy$)[a-z]\w*")
 """Names of a script's own variables."""
+_EMPTYING = ("-i", "--ignore-environment", "--")
+"""Options of `env` that set nothing."""
 _LOOPS = later(r"\b(?:for|select)\s+(\w+)")
 _ASSIGNED = later(r"(?:^|\s)([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 
@@ -166,11 +168,12 @@ def _is_through(command: Command) -> bool:
     if name == "time":
         return not command.has("-o", "--output")
     if name == "env":
-        return _are_idle([word.partition("=")[0] for word in _before_command(command) if "=" in word])
+        return _are_idle(word.partition("=")[0] for word in _before_command(command) if word not in _EMPTYING)
     return name in _THROUGH
 
 
 def _before_command(command: Command) -> tuple[str, ...]:
     from nacre.shell.wrappers import ENV
 
-    return command.argv[1 : len(command.argv) - len(ENV.command(command.argv))]
+    argv = tuple("-i" if word == "-" else word for word in command.argv)
+    return argv[1 : len(argv) - len(ENV.command(argv))]
