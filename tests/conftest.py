@@ -27,6 +27,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 os.environ[MARK] = secrets.token_hex(4)
 _state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those of tests are not
 os.environ["XDG_STATE_HOME"] = _state
+os.environ["XDG_CONFIG_HOME"] = _state  # nor is what the person who runs them has configured theirs
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
 PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))

@@ -8,6 +8,7 @@ NacreError
 ├── CommandFailed     `Result.check()` on a command that did not succeed
 ├── KeeperFailed      the keeper could not be started
 ├── InvalidPolicy     a policy or a rule of the caller's that cannot be meant
+├── InvalidConfig     a setting that cannot be meant, with its file and line
 ├── CheckUnavailable  the checker could not be loaded
 └── UnsupportedPlatform
 """
@@ -80,6 +81,28 @@ class KeeperFailed(NacreError):
 
 class InvalidPolicy(NacreError):
     """A policy names what does not exist, or a rule of its own does not do what its examples say."""
+
+
+class InvalidConfig(NacreError):
+    """A setting that cannot be meant: where it stands, what is wrong with it, what to do."""
+
+    def __init__(self, message: str, hint: str = "", *, file: str = "", line: int = 0, key: str = "") -> None:
+        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(f"{where}{message} {hint}".rstrip())
+        self.message = message
+        self.hint = hint
+        self.file = file
+        """Or the name of a variable, as `$NACRE_ACCESS`."""
+        self.line = line
+        """0: not known."""
+        self.key = key
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _revive_config, (self.message, self.hint, self.file, self.line, self.key)
+
+
+def _revive_config(message: str, hint: str, file: str, line: int, key: str) -> InvalidConfig:
+    return InvalidConfig(message, hint, file=file, line=line, key=key)
 
 
 class CheckUnavailable(NacreError):

@@ -10,7 +10,9 @@ NOT_PLAIN = "The command is not provably plain, and this policy lets only plain 
 
 
 NOT_PLAIN_ID = "not-plain"
-"""Stands where the id of a rule would."""
+DENIED_ID = "permission-deny"
+ASKED_ID = "permission-ask"
+"""Stand where the id of a rule would."""
 
 
 class Decision(StrEnum):
@@ -87,6 +89,8 @@ class Verdict:
     `nacre.policy.plain.GIT_ENVIRONMENT`."""
     matter: Matter | None = None
     """What it is about, where a person is asked (`ToolContext.approve`): to be shown in full."""
+    permitted: str = ""
+    """The permission rule that has answered, where the checker would have asked."""
 
     @property
     def allowed(self) -> bool:
@@ -131,6 +135,7 @@ class Verdict:
             "instead": self.instead,
             "span": list(self.span),
             "plain": self.plain,
+            "permitted": self.permitted,
             "unknown": list(self.unknown),
             "findings": [
                 {

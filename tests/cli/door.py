@@ -41,7 +41,9 @@ class Nacre:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.state = home / "state"
-        self.env = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(self.state), "TERM": "dumb"}
+        self.config = home / ".config" / "nacre" / "config.toml"
+        places = {"HOME": str(home), "XDG_STATE_HOME": str(self.state), "XDG_CONFIG_HOME": str(home / ".config")}
+        self.env = {**os.environ, **places, "TERM": "dumb"}
 
     def __call__(
         self, *words: str | bytes, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.cli.amounts import size, span
+from nacre.amounts import size, span
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
 from nacre.tasks.task import State, Task
 from nacre.views import recorded

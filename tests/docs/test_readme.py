@@ -78,3 +78,16 @@ def test_a_model_reads_what_it_shows(tmp_path: Path) -> None:
         call = [sys.executable, "-m", "nacre", *words.split(), command]
         done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
         assert done.stdout == answer
+
+
+def test_a_permission_rule_denies_as_it_shows(tmp_path: Path) -> None:
+    (shown,) = (block for block in blocks("console") if "[permissions]" in block)
+    (config,) = re.findall(r"echo '(.*?)' >>", shown, re.DOTALL)
+    ((command, answer),) = re.findall(r"^\$ nacre (check .*)\n((?:.*\n)+)", shown, re.MULTILINE)
+    (tmp_path / "nacre").mkdir()
+    (tmp_path / "nacre" / "config.toml").write_text(config)
+    done = subprocess.run(
+        ["bash", "-c", f"XDG_CONFIG_HOME=$PWD {sys.executable} -m nacre {command}"],
+        capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.stdout == answer

@@ -29,6 +29,7 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre explain 'command'           what it would run, and what the checker says of it
        nacre rules [ID]                  what the checker looks for, and why
        nacre doctor [--json]             what this machine supports
+       nacre config [--json]             what is configured here, and where each value came from
 
        nacre run --background 'command'  start a task, which goes on by itself
        nacre tasks [--all] [--watch]     tasks that run, or have ended
@@ -111,6 +112,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.doctor import doctor
 
             return doctor(rest)
+        case ["config", *rest]:
+            from nacre.cli.config import config
+
+            return config(rest)
         case ["profiles", *rest]:
             from nacre.cli.profiles import profiles
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from nacre.checking import check as verdict_on
 from nacre.cli.input import command_of
 from nacre.cli.speak import put, put_json, safe
-from nacre.cli.words import sort_out, variables
+from nacre.cli.words import policy_of, sort_out, variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ usage: nacre check [options] 'command'     may it run? nothing is run
   --cwd DIR           where it would run (default: here)
   --env NAME=VALUE    a variable that it would get (may be repeated)
   --stdin TEXT        the input that it would get: a script, where a shell would read it
+  --no-config         by nacre's own rules alone, whatever is configured (see: nacre config)
 
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed, or a line could not be read.
 With --jsonl the highest of all lines. `nacre explain` draws what would run, `nacre rules` lists the rules.
@@ -31,7 +32,7 @@ With --jsonl the highest of all lines. `nacre explain` draws what would run, `na
 
 
 def check(words: list[str]) -> int:
-    asked = sort_out("check", words, flags=("--json", "--jsonl"), valued=("--cwd", "--env", "--stdin"))
+    asked = sort_out("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
     if "--help" in asked:
         put(_HELP)
         return 0
@@ -40,7 +41,13 @@ def check(words: list[str]) -> int:
 
         return check_lines(asked)
     command = command_of("check", asked)
-    verdict = verdict_on(command, cwd=asked.last("--cwd"), env=variables(asked), stdin=asked.last("--stdin"))
+    verdict = verdict_on(
+        command,
+        cwd=asked.last("--cwd"),
+        env=variables(asked),
+        stdin=asked.last("--stdin"),
+        policy=policy_of(asked, asked.last("--cwd")),
+    )
     if "--json" in asked:
         put_json({"command": command, **verdict.to_dict()})
     else:
@@ -50,7 +57,7 @@ def check(words: list[str]) -> int:
 
 def _lines(verdict: Verdict, command: str) -> str:
     if verdict.allowed:
-        return "allow\n"
+        return f"allow {safe(verdict.permitted)}".rstrip() + "\n"
     lines = [f"{verdict.decision} {verdict.rule}: {verdict.reason}"]
     if verdict.findings:
         lines.append(f"  {_where(verdict, command)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.cli.amounts import size, span
+from nacre.amounts import size, span
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
 from nacre.cli.store import tasks_of

@@ -22,14 +22,15 @@ from nacre.cli.output import Output
 from nacre.cli.remarks import words_on
 from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
+from nacre.config.config import Config
 from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
 from nacre.permission import NOBODY
 from nacre.plan import hidden_for
-from nacre.profiles import Profile, named
+from nacre.profiles import Profile
 from nacre.result import Cancelled, Chunk, Ended, Event, Hides, Refused, Result, Started, TaskRef
 from nacre.tool import Bash
-from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, ToolContext
+from nacre.types import Leftovers, Limits, Mode, Request, ToolContext
 
 if TYPE_CHECKING:
     from nacre.cli.stage import Stage
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
 
-def drive(options: Options) -> int:
+def drive(options: Options, config: Config) -> int:
     cancel = Cancel()
-    profile = named(options.profile)
+    profile = config.profile
     view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
     if view == "stream" and options.background:  # nothing comes
         view = "panel"
@@ -60,16 +61,9 @@ def drive(options: Options) -> int:
         merge=options.merge,
         leftovers=_leftovers(options, profile),
     )
-    ctx = ToolContext(
+    ctx = config.context(
         cancel=cancel,
-        access=cast("Access", options.access),
-        network=cast("Network", options.network),
-        unix_sockets=options.unix_sockets,
-        writable=tuple(options.writable),
-        protected=tuple(options.protect),
-        hidden=tuple(options.hide),
         strict=options.strict,
-        allow_partial=options.allow_partial,
         output_dir=options.output_dir,
         spill_dir=kept.place() if keeps and options.output_dir is None else None,
         limits=Limits(
@@ -80,7 +74,6 @@ def drive(options: Options) -> int:
             file_size=options.file_size,
             open_files=options.open_files,
         ),
-        pass_env=tuple(options.pass_env),
         login_env=options.login_env,
         approve=approver(yes=options.yes),
     )
@@ -91,7 +84,7 @@ def drive(options: Options) -> int:
         from nacre.cli.sessions import turn
         from nacre.session import Session
 
-        with turn(options.session, options.access, quiet=drive.quiet) as before:
+        with turn(options.session, ctx.access, quiet=drive.quiet) as before:
             session = Session(Bash(profile), ctx=ctx, cwd=before.cwd, changes=before.changes)
             result = asyncio.run(drive.through(session.stream(request)))
             before.save(session.cwd, session.changes)

@@ -8,7 +8,7 @@ from nacre.cli.input import command_of
 from nacre.cli.speak import put, put_json
 from nacre.cli.terminal import has_colour
 from nacre.cli.tree import tree
-from nacre.cli.words import sort_out, variables
+from nacre.cli.words import policy_of, sort_out, variables
 
 _HELP = """\
 usage: nacre explain [options] 'command'     what would run, and what the checker says; nothing is run
@@ -18,6 +18,7 @@ usage: nacre explain [options] 'command'     what would run, and what the checke
   --cwd DIR           where it would run (default: here)
   --env NAME=VALUE    a variable that it would get (may be repeated)
   --stdin TEXT        the input that it would get: a script, where a shell would read it
+  --no-config         by nacre's own rules alone, whatever is configured
 
 Each command stands below the one that would run it. Colour on a terminal only, and not with NO_COLOR.
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
@@ -25,12 +26,18 @@ exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
 
 
 def explain(words: list[str]) -> int:
-    asked = sort_out("explain", words, flags=("--json",), valued=("--cwd", "--env", "--stdin"))
+    asked = sort_out("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
     if "--help" in asked:
         put(_HELP)
         return 0
     command = command_of("explain", asked)
-    script, verdict = examine(command, cwd=asked.last("--cwd"), env=variables(asked), stdin=asked.last("--stdin"))
+    script, verdict = examine(
+        command,
+        cwd=asked.last("--cwd"),
+        env=variables(asked),
+        stdin=asked.last("--stdin"),
+        policy=policy_of(asked, asked.last("--cwd")),
+    )
     roots = tree(script, verdict)
     if "--json" in asked:
         put_json(

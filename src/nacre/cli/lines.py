@@ -12,8 +12,9 @@ from nacre.checking import check
 from nacre.cli.input import usable
 from nacre.cli.speak import put_json
 from nacre.cli.usage import UsageError, nearest
-from nacre.cli.words import Words, variables
-from nacre.errors import InvalidRequest
+from nacre.cli.words import Words, policy_of, variables
+from nacre.errors import InvalidConfig, InvalidRequest
+from nacre.policy.policy import Policy
 
 FAILED = 3
 _KNOWN = ("command", "cwd", "env", "stdin")
@@ -24,20 +25,29 @@ def check_lines(asked: Words) -> int:
     if asked.operands and asked.operands != ["-"]:
         raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
     cwd, env, stdin = asked.last("--cwd"), variables(asked), asked.last("--stdin")
+    policies: dict[str | None, Policy] = {}
     code = 0
     for number, line in enumerate(_lines(), 1):
         if not line.strip():
             continue
         try:
             wanted = _wanted(line)
+            place = wanted.cwd or cwd
+            if place not in policies:
+                policies[place] = policy_of(asked, place)
             verdict = check(
                 wanted.command,
-                cwd=wanted.cwd or cwd,
+                cwd=place,
                 env={**env, **(wanted.env or {})},
                 stdin=stdin if wanted.stdin is None else wanted.stdin,
+                policy=policies[place],
             )
         except InvalidRequest as error:
             problem = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
+            put_json({"line": number, "error": problem})
+            code = FAILED
+        except InvalidConfig as error:
+            problem = {"code": "invalid_config", "message": str(error), "field": error.key, "hint": error.hint}
             put_json({"line": number, "error": problem})
             code = FAILED
         except Exception as error:  # a bug of ours: the reader waits for an answer, and it is not "allow"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn, cast
 
-from nacre.cli import amounts
+from nacre import amounts
 from nacre.cli.speak import put
 from nacre.cli.usage import UsageError, nearest, quoted
 from nacre.cli.words import exact
@@ -51,8 +51,9 @@ class Options(argparse.Namespace):
     merge: bool
     description: str
     output_dir: str | None
-    access: str
-    network: bool | str | tuple[int, ...]
+    access: str | None
+    """None, here and below: as it is configured."""
+    network: bool | str | tuple[int, ...] | None
     unix_sockets: bool
     writable: list[str]
     protect: list[str]
@@ -69,7 +70,8 @@ class Options(argparse.Namespace):
     view: str | None
     """None: what suits whoever looks."""
     session: str | None
-    profile: str
+    profile: str | None
+    no_config: bool
     yes: bool
     background: bool
     open_stdin: bool
@@ -181,7 +183,8 @@ def _parser() -> Parser:
         help="panel: for a person; stream: as it comes, between rules; model: for a model",
     )
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
-    add("--profile", default="default", metavar="NAME", help="as one of `nacre profiles`; --view model: its answer")
+    add("--profile", metavar="NAME", help="as one of `nacre profiles`; --view model: its answer")
+    add("--no-config", action="store_true", help="as nacre comes, whatever is configured (see: nacre config)")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
     _add_tasks(parser)
     _add_confinement(parser)
@@ -209,13 +212,11 @@ def _add_confinement(parser: Parser) -> None:
     add(
         "--access",
         choices=("unrestricted", "workspace", "restricted"),
-        default="unrestricted",
         help="restricted: no writes, no network; workspace: writes in its directory",
     )
     add(
         "--network",
         type=_network,
-        default=False,
         metavar="on|loopback|PORT,…",
         help="for workspace, which has none without",
     )

@@ -20,10 +20,13 @@ from nacre.errors import UnsupportedPlatform
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nacre.config.config import Config
+
 
 def run(words: list[str], *, own: bool) -> int:
     """`own`: the words are this program's own arguments, and this process is all ours."""
     options = parse(words)
+    config = configured(options)
     if own:
         gc.disable()  # what is loaded now stays; looking through it again and again takes a tenth of the start
         if system.LINUX:
@@ -34,7 +37,7 @@ def run(words: list[str], *, own: bool) -> int:
         gc.freeze()
         gc.enable()
     _take_input(options)
-    return drive(options)
+    return drive(options, config)
 
 
 def start_keeper() -> None:
@@ -45,10 +48,29 @@ def start_keeper() -> None:
     client().spares = False  # there is only this one command
 
 
-def _load_drive() -> Callable[[Options], int]:
+def _load_drive() -> Callable[[Options, Config], int]:
     with without_ssl():
         from nacre.cli.drive import drive
     return drive
+
+
+def configured(options: Options) -> Config:
+    """What is configured where it runs, with what was asked for here over it."""
+    from nacre.config import load
+
+    given = {
+        "profile": options.profile,
+        "access": options.access,
+        "network": options.network,
+        "unix_sockets": options.unix_sockets or None,
+        "writable": options.writable or None,
+        "protected": options.protect or None,
+        "hidden": options.hide or None,
+        "allow_partial": options.allow_partial or None,
+        "pass_env": options.pass_env or None,
+    }
+    asked = {name: value for name, value in given.items() if value is not None}
+    return load(options.cwd, arguments=asked, files=not options.no_config)
 
 
 def _take_input(options: Options) -> None:

@@ -14,6 +14,7 @@ COMMANDS = (
     "explain",
     "rules",
     "doctor",
+    "config",
     "tasks",
     "output",
     "wait",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from nacre.cli.amounts import span
+from nacre.amounts import span
 from nacre.cli.lean import without_ssl
 from nacre.cli.speak import put, put_json, say
 from nacre.cli.store import tasks_of

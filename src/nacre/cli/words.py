@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nacre.policy.policy import Policy
+
 HELP = ("-h", "--help")
 
 
@@ -95,6 +97,17 @@ def variables(found: Words) -> Mapping[str, str]:
             raise UsageError(f"--env {word!r} sets nothing.", "Write --env NAME=VALUE.", field="env")
         env[name] = value
     return env
+
+
+def policy_of(found: Words, cwd: str | None) -> Policy:
+    """As it is configured for a directory, unless `--no-config` was given."""
+    if "--no-config" in found:
+        from nacre.policy.policy import DEFAULT
+
+        return DEFAULT
+    from nacre.config import policy_for
+
+    return policy_for(cwd)
 
 
 def whole(found: Words, option: str) -> int | None:

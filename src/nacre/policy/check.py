@@ -12,7 +12,7 @@ from nacre.policy.rule import BOMBS, CODE, DEVICES, ODD, SCRIPT, UNREAD, WRITES,
 from nacre.policy.rules import every_rule, rules_for, rules_for_texts
 from nacre.shell import Command, Script
 from nacre.shell.text import could_be, has_glob, plain, shown
-from nacre.verdict import Decision, Finding, Verdict
+from nacre.verdict import ASKED_ID, DENIED_ID, Decision, Finding, Verdict
 
 LONGEST = 300
 """Characters of a message; `LONGEST_WORDS`: of the command that it shows."""
@@ -25,13 +25,44 @@ _AROUND_WORDS = len("`` . Instead: ")
 def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
     """`ask_plain`: somebody wants to know whether it is plain."""
     findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
+    stopped = _stopped(script, policy) if policy.permissions else None
+    if stopped is not None:
+        findings.append(stopped)
     if len(findings) > 1:
         # words that somebody has fixed come before our own, in the order in which he looks for them
         order = {rule.id: number - len(policy.own) for number, rule in enumerate(policy.own) if rule.wording}
         findings.sort(key=lambda each: (-each.decision.strictness, order.get(each.rule, 0), each.start))
     harmless = ask_plain and not findings and _is_plain(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
-    return Verdict(decision, tuple(findings), tuple(shown(what) for what in script.unknown), harmless)
+    unknown = tuple(shown(what) for what in script.unknown)
+    if decision is Decision.ASK and stopped is None and policy.permissions.allow:
+        from nacre.policy.permit import allowed_by
+
+        answer = allowed_by(script, policy.permissions, cwd=around.cwd)
+        if answer.decision is Decision.ALLOW:
+            return Verdict(Decision.ALLOW, unknown=unknown, permitted=answer.rule)
+    return Verdict(decision, tuple(findings), unknown, harmless)
+
+
+def _stopped(script: Script, policy: Policy) -> Finding | None:
+    """What a permission rule denies, or wants to be asked about."""
+    from nacre.policy.permit import stopped_by  # most policies have none
+
+    found = stopped_by(script, policy.permissions)
+    if found.decision is None:
+        return None
+    command, denied = found.command, found.decision is Decision.REFUSE
+    words = " ".join((shown(script.text) if command is None else _words(command)).split())
+    return Finding(
+        rule=DENIED_ID if denied else ASKED_ID,
+        decision=found.decision,
+        start=0 if command is None else command.start,
+        end=len(script.text) if command is None else command.end,
+        words=words if len(words) <= LONGEST_WORDS else words[: LONGEST_WORDS - 1] + "…",
+        reason=f"is {'denied' if denied else 'to be asked about'} by the permission rule `{found.rule}`",
+        instead="do without it, or ask the user" if denied else "do without it, or let the user decide",
+        via=() if command is None else command.via,
+    )
 
 
 def _is_plain(script: Script, policy: Policy) -> bool:

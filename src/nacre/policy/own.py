@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from nacre.errors import InvalidPolicy
 from nacre.policy.check import LONGEST
+from nacre.policy.globs import fits
 from nacre.policy.policy import decision_of
 from nacre.policy.rule import Around, Finds, FindsInScript, Hit, Rule
 from nacre.shell import Command, Script, read
@@ -146,7 +147,7 @@ class _Ahead:
 def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:
     def finds(command: Command, around: Around) -> Hit | None:
         if words:
-            found = _fits(words, " ".join(_taken(word, words) for word in (command.name, *command.args)))
+            found = fits(words.split("*"), " ".join(_taken(word, words) for word in (command.name, *command.args)))
         elif predicate is not None:
             try:
                 found = predicate(command)
@@ -165,22 +166,6 @@ def _taken(word: str, glob: str) -> str:
     if not has_glob(word):
         return shown(word)
     return next((name for name in glob.replace("*", " ").split() if could_be(word, name)), shown(word))
-
-
-def _fits(glob: str, text: str) -> bool:
-    """`*` is anything. Each piece where it is first found: no pattern takes long."""
-    first, *pieces = glob.split("*")
-    if not pieces:
-        return text == glob
-    if not text.startswith(first):
-        return False
-    position, last = len(first), pieces.pop()
-    for piece in pieces:
-        found = text.find(piece, position)
-        if found < 0:
-            return False
-        position = found + len(piece)
-    return text.endswith(last) and len(text) - len(last) >= position
 
 
 def _found(made: Rule, example: str) -> bool:

@@ -54,7 +54,7 @@ def _node(node: Node, names: frozenset[str]) -> bool:
     name = node.name
     if name is None or name not in names or (name != "[" and _GLOB.search(name)):
         return False
-    guard = _GUARDS.get(name)
+    guard = GUARDS.get(name)
     argv = _argv(node, globs=guard is None)
     return argv is not None and (guard is None or guard(argv[1:]))
 
@@ -155,7 +155,7 @@ def _nothing(args: Sequence[str]) -> bool:
     return not args
 
 
-_GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
+GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
     "sed": _sed,
     "find": _find,
     "sort": _sort,

@@ -7,9 +7,10 @@ from posixpath import normpath
 
 from nacre.errors import InvalidPolicy
 from nacre.frozen import field, frozen, replace
+from nacre.policy.permissions import Permissions
 from nacre.policy.rule import Rule
 from nacre.policy.rules import LISTED
-from nacre.verdict import NOT_PLAIN_ID, Decision
+from nacre.verdict import ASKED_ID, DENIED_ID, NOT_PLAIN_ID, Decision
 
 
 @frozen
@@ -43,12 +44,14 @@ class Policy:
     """For what no rule stops and is not provably plain. ASK makes the plain commands a list of what may run unasked."""
     plain: frozenset[str] | None = None
     """Commands that may count as plain; None stands for the list that comes with nacre."""
+    permissions: Permissions = Permissions()
+    """Rules in the syntax that agents share: `Permissions(allow=("Bash(npm test:*)",), deny=("Bash(git push:*)",))`."""
 
     def __post_init__(self) -> None:
         """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
         known = {module.replace("_", "-") for module in LISTED}
         for rule in self.own:
-            if rule.id in known or rule.id in ("", "*", NOT_PLAIN_ID):
+            if rule.id in known or rule.id in ("", "*", NOT_PLAIN_ID, ASKED_ID, DENIED_ID):
                 raise InvalidPolicy(f"There is a rule {rule.id!r} already. Give yours another id.")
             known.add(rule.id)
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):

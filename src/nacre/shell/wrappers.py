@@ -102,7 +102,7 @@ _SIMPLE = {
     "chpst": Shape("uUbeEn/mdopfctr"),
     "setuidgid": Shape(operands=1),
 }
-_ENV = Shape(
+ENV = Shape(
     "uCSaP",
     "unset chdir split-string argv0",
     flags="ignore-environment ignore-signal null debug block-signal default-signal list-signal-handling",
@@ -175,11 +175,11 @@ def _simple(runner: Runner, command: Command, state: State) -> str:
 
 def _env(runner: Runner, command: Command, state: State) -> str:
     argv = _split_string(tuple("-i" if word == "-" else word for word in command.argv))
-    rest = _ENV.command(argv)
+    rest = ENV.command(argv)
     if not rest:
         return UNKNOWN
     inner = state.fork()
-    if (directory := _ENV.value(argv, "-C", "--chdir")) is not None:
+    if (directory := ENV.value(argv, "-C", "--chdir")) is not None:
         inner.cwd = inner.path(directory)
     for word in argv[1 : len(argv) - len(rest)]:
         name, equals, value = word.partition("=")
@@ -196,7 +196,7 @@ def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
     """`env -S "a b" c` is `env a b c`."""
     index = 1
     while index < len(argv) and argv[index][:1] == "-" and argv[index] != "--":
-        options, taken = _ENV.option(argv[index], argv[index + 1] if index + 1 < len(argv) else None)
+        options, taken = ENV.option(argv[index], argv[index + 1] if index + 1 < len(argv) else None)
         after = index + 1 + taken
         for name, value in options:
             if name in _SPLITS and value is not None:

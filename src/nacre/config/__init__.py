@@ -1,0 +1,146 @@
+"""Configuration: a directory in, what is configured for it out.
+
+    config = nacre.config.load()
+    bash = nacre.Bash(config.profile)
+    result = await bash.run("make", config.context())
+
+Defaults, the user's files, the project's files, the environment (`NACRE_…`), arguments: each over the ones before. What
+a project says counts only where it is stricter than what the user has. The library reads nothing by itself: this does,
+when it is called, and `nacre run`, `check`, `explain` and `config` call it.
+
+`InvalidConfig`: a setting that does not exist, or is of the wrong type, with its file and line.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from nacre.config.config import Config
+    from nacre.config.files import File, Place
+    from nacre.policy.policy import Policy
+    from nacre.types import StrPath
+
+__all__ = ["load", "policy_for"]
+
+INTERNAL = frozenset(("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT"))
+"""What begins with NACRE_ and is no setting."""
+_HIGHEST = 64
+"""Directories above that are looked into."""
+
+
+def load(
+    cwd: StrPath | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    files: bool = True,
+    lines: bool = False,
+) -> Config:
+    """What is configured for commands in `cwd` (None: here).
+
+    `env`: for the variables, os.environ by default. `arguments`: settings by name, over everything else. `files=False`:
+    no file and no variable is looked at. `lines`: each origin has its line, which takes a moment.
+    """
+    variables = _variables(os.environ if env is None else env) if files else {}
+    return _loaded(_found(cwd) if files else [], variables, arguments or {}, lines=lines)
+
+
+def policy_for(cwd: StrPath | None = None) -> Policy:
+    """`load(cwd).policy`, for those who start often: where nothing is configured, next to nothing is loaded."""
+    found, variables = _found(cwd), _variables(os.environ)
+    if not found and not variables:
+        from nacre.policy.policy import DEFAULT
+
+        return DEFAULT
+    return _loaded(found, variables, {}).policy
+
+
+def _loaded(
+    found: list[File], variables: Mapping[str, str], arguments: Mapping[str, Any], *, lines: bool = False
+) -> Config:
+    if not found and not variables and not arguments:
+        from nacre.config.config import Config
+
+        return Config()
+    from nacre.config.layers import Layers
+
+    layers = Layers(_home(), lines=lines)
+    mine = [file for file in found if not file.project]
+    for file in mine:
+        if file.kind == "toml":
+            layers.toml(file)
+    reads_claude = layers.reads_claude(variables)
+    for file in mine:
+        if file.kind == "claude" and reads_claude:
+            layers.claude(file)
+    nearest = False
+    for file in found:
+        if file.project and file.kind == "pyproject":
+            nearest = nearest or layers.toml(file)
+        elif file.project and reads_claude:
+            layers.claude(file)
+    layers.environment(variables)
+    layers.arguments(arguments)
+    return layers.result()
+
+
+def _found(cwd: StrPath | None) -> list[File]:
+    places = _places(cwd)
+    if not places:
+        return []
+    from nacre.config.files import files_at
+
+    return files_at(places)
+
+
+def _places(cwd: StrPath | None) -> list[Place]:
+    """Where settings may be: the user's, then the project's, from the nearest directory on up to a repository's root.
+    The home directory is no project."""
+    try:
+        directory = os.getcwd() if cwd is None else os.path.abspath(os.fspath(cwd))
+    except OSError:
+        directory = ""
+    home, exists, join = _home(), os.path.lexists, os.path.join
+    found: list[Place] = []
+    if exists(mine := _config_directory()):
+        found.append((join(mine, "config.toml"), "toml", False))
+    if exists(claude := join(home, ".claude")):
+        found.append((join(claude, "settings.json"), "claude", False))
+    for _ in range(_HIGHEST):
+        if not directory or directory == home:
+            break
+        if exists(pyproject := join(directory, "pyproject.toml")):
+            found.append((pyproject, "pyproject", True))
+        if exists(claude := join(directory, ".claude")):
+            found += [(join(claude, name), "claude", True) for name in ("settings.json", "settings.local.json")]
+        above = os.path.dirname(directory)
+        if above == directory or exists(join(directory, ".git")):
+            break
+        directory = above
+    return found
+
+
+def _config_directory() -> str:
+    home = os.environ.get("XDG_CONFIG_HOME", "")
+    if os.path.isabs(home):
+        return os.path.join(home, "nacre")
+    if os.uname().sysname == "Linux":
+        return os.path.expanduser("~/.config/nacre")
+    from platformdirs import user_config_path
+
+    return str(user_config_path("nacre"))
+
+
+def _variables(env: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value for name, value in env.items() if name.startswith("NACRE_") and value and name[6:] not in INTERNAL
+    }
+
+
+def _home() -> str:
+    return os.path.expanduser("~")

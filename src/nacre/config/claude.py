@@ -1,0 +1,60 @@
+"""Permission rules in the settings of Claude Code: the bytes of a `settings.json` in, its rules for `Bash` out. Pure.
+
+Only `permissions.allow`, `ask` and `deny` are looked at, and there only rules that are about shell commands. A file
+that cannot be understood may forbid something: that is an error.
+"""
+
+from __future__ import annotations
+
+import json
+
+from nacre.config.files import File
+from nacre.config.keys import LISTS
+from nacre.errors import InvalidConfig, InvalidPolicy
+from nacre.policy.permissions import pattern_of
+
+
+def rules_in(file: File) -> list[tuple[str, str, int, str]]:
+    """List, rule, line, and what is wrong with it; of an allow that cannot be meant only that is said."""
+    text = file.data.decode("utf-8-sig", "replace")
+    try:
+        settings = json.loads(text) if text.strip() else {}
+    except RecursionError as error:
+        raise InvalidConfig("It is nested too deeply.", file=file.path) from error
+    except json.JSONDecodeError as error:
+        raise InvalidConfig(f"This is no JSON: {error.msg}.", file=file.path, line=error.lineno) from error
+    table = settings.get("permissions", {}) if isinstance(settings, dict) else None
+    if not isinstance(table, dict):
+        raise InvalidConfig("`permissions` is no object.", file=file.path, line=_line(text, "permissions"))
+    found = []
+    for name in LISTS:
+        rules = table.get(name, [])
+        if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+            raise InvalidConfig(
+                f"`permissions.{name}` is no list of texts.",
+                file=file.path,
+                line=_line(text, name),
+                key=f"permissions.{name}",
+            )
+        found += [(name, rule, _line(text, rule), wrong) for rule in rules if (wrong := _wrong(name, rule)) is not None]
+    for name, _, line, wrong in found:
+        if wrong and name != "allow":
+            raise InvalidConfig(wrong, file=file.path, line=line, key=f"permissions.{name}")
+    return found
+
+
+def _wrong(name: str, rule: str) -> str | None:
+    """None: it is none of ours."""
+    try:
+        return None if pattern_of(rule, stops=name != "allow") is None else ""
+    except InvalidPolicy as error:
+        return str(error)
+
+
+def _line(text: str, value: str) -> int:
+    """The first line in which this text stands as a JSON string; 0: it is written in some other way."""
+    for written in (json.dumps(value, ensure_ascii=False), json.dumps(value)):
+        at = text.find(written)
+        if at >= 0:
+            return text.count("\n", 0, at) + 1
+    return 0

@@ -1,0 +1,63 @@
+"""Places where settings may be in, the files that are there out, as bytes. Nothing is taken apart here."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TypeAlias
+
+from nacre.errors import InvalidConfig
+from nacre.frozen import frozen
+from nacre.patterns import later
+
+LARGEST = 1 << 20
+"""Bytes; no settings are larger."""
+_OURS = later(r"""nacre["']?[ \t]*[\].=]""")
+"""A key of that name. Most projects have none, and need not be read as TOML."""
+
+Place: TypeAlias = tuple[str, str, bool]
+"""A path, the kind of the file, and whether it is a project's."""
+
+
+@frozen
+class File:
+    """One file of settings, as it is on the disk."""
+
+    path: str
+    data: bytes
+    kind: str
+    """`toml`, `pyproject` or `claude`."""
+    project: bool = False
+
+
+def files_at(places: list[Place]) -> list[File]:
+    """Those of them that are there, and have something to say."""
+    found = [_read(*place) for place in places]
+    return [file for file in found if file is not None and (file.kind != "pyproject" or _has_ours(file))]
+
+
+def _has_ours(file: File) -> bool:
+    return _OURS.search(file.data.decode("utf-8", "replace")) is not None
+
+
+def _read(path: str, kind: str, project: bool) -> File | None:
+    """None: there is no such file. One that is there and cannot be read may forbid something, and is an error."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise InvalidConfig("It is no file.", "Move it away.", file=path)
+        data = b""
+        while len(data) <= LARGEST and (more := os.read(fd, LARGEST)):
+            data += more
+    except OSError as error:
+        raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error
+    finally:
+        os.close(fd)
+    if len(data) > LARGEST:
+        raise InvalidConfig(f"It is larger than {LARGEST >> 20} MB.", file=path)
+    return File(path, data, kind, project)

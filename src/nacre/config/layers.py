@@ -1,0 +1,262 @@
+"""Files, environment and arguments in, one Config out: each layer over the one before, a project's only where it is
+stricter. Pure but for the rules' own decisions, which are loaded when a project names one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nacre.config.config import RULE, Config, Entry, Note, Origin
+from nacre.config.files import File
+from nacre.config.keys import ACCESS, DECISIONS, KEYS, LISTS, TABLES, Key, Say, Wrong, nearest, value_from, value_of
+from nacre.errors import InvalidConfig, InvalidPolicy
+from nacre.policy.permissions import pattern_of
+from nacre.policy.rules import LISTED
+from nacre.verdict import Decision
+
+_TIGHTENS = "a project can only make it stricter"
+_USERS = "a project cannot set it"
+_LOOSENS = "the access is not the project's, which it belongs to"
+_CONFINES = frozenset(("network", "unix_sockets", "writable"))
+
+
+class Layers:
+    """What there is so far."""
+
+    def __init__(self, home: str, *, lines: bool = False) -> None:
+        self._home = home
+        self._lines = lines
+        self._entries: dict[str, tuple[Entry, ...]] = {}
+        self._notes: list[Note] = []
+        self._files: list[str] = []
+        self._opened: list[tuple[str, Entry]] = []
+        """What a project has opened in the confinement that it has asked for itself."""
+
+    def result(self) -> Config:
+        access = self._entries.get("access")
+        if access is not None and access[-1].origin.layer != "project":
+            for key, entry in self._opened:
+                self._entries[key] = tuple(each for each in self._entries[key] if each is not entry)
+                self._notes.append(Note(key, entry.origin, _LOOSENS))
+        return Config(entries=self._entries, notes=tuple(self._notes), files=tuple(self._files))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return Config(entries=self._entries).get(key, default)
+
+    # files
+
+    def toml(self, file: File) -> bool:
+        """Whether it has anything of ours."""
+        text, table = _parsed(file)
+        path: tuple[str, ...] = ()
+        if file.kind == "pyproject":
+            path = ("tool", "nacre")
+            tool = table.get("tool", {})
+            if not isinstance(tool, dict) or "nacre" not in tool:
+                return False
+            table = tool["nacre"]
+            if not isinstance(table, dict):
+                raise InvalidConfig("`tool.nacre` is no table.", file=file.path, line=_line(text, *path))
+        self._files.append(file.path)
+        found, keys = [], []
+        for key, names, value in _flat(table, file, text, path):
+            found.append((key, value))
+            keys.append((*path, *names))
+        lines = _lines(text, keys) if self._lines else {}
+        pairs = list(zip(found, keys, strict=True))
+        if file.project:  # its other settings depend on this one
+            pairs.sort(key=lambda pair: pair[0][0].name != "access")
+        free = self.get("access", "unrestricted") == "unrestricted"
+        confines = any(key.name == "access" and value != "unrestricted" for key, value in found)
+        for (key, value), names in pairs:
+            origin = Origin("project" if file.project else "user", file.path, lines.get(names, 0))
+            if file.project:
+                self._from_project(key, value, origin, opens=free and confines)
+            else:
+                self._set(key, value, origin)
+        return True
+
+    def claude(self, file: File) -> None:
+        from nacre.config.claude import rules_in  # and JSON with it
+
+        self._files.append(file.path)
+        for name, rule, line, wrong in rules_in(file):
+            origin = Origin("project" if file.project else "user", file.path, line if self._lines else 0)
+            if wrong:
+                self._notes.append(Note(LISTS[name].name, origin, wrong))
+            elif file.project:
+                self._from_project(LISTS[name], (rule,), origin)
+            else:
+                self._set(LISTS[name], (rule,), origin)
+
+    def reads_claude(self, env: Mapping[str, str]) -> bool:
+        """Whether Claude Code's settings count. The environment may say so, and is not read before the files."""
+        key = KEYS["claude_settings"]
+        try:
+            return bool(value_from(key, env[key.variable]) if key.variable in env else self.get(key.name, True))
+        except Wrong:
+            return True  # `environment` will say what is wrong
+
+    # the environment and arguments
+
+    def environment(self, env: Mapping[str, str]) -> None:
+        """Variables that begin with `NACRE_`. One that is near none of ours is somebody else's."""
+        for name, text in env.items():
+            suffix = name[6:]
+            key = KEYS.get(suffix.lower())
+            if key is None or key.variable != name:
+                if hint := _near(suffix):
+                    raise InvalidConfig(f"There is no setting {name}.", hint, file=f"${name}", key=suffix.lower())
+                continue
+            try:
+                self._set(key, value_from(key, text), Origin("environment", f"${name}"))
+            except Wrong as wrong:
+                raise InvalidConfig(wrong.message, wrong.hint, file=f"${name}", key=key.name) from wrong
+
+    def arguments(self, given: Mapping[str, Any]) -> None:
+        """Values as the library takes them; it also says what is wrong with them."""
+        for name, value in given.items():
+            if name not in KEYS:
+                raise InvalidConfig(f"There is no setting {name!r}.", nearest(name, tuple(KEYS)), key=name)
+            self._set(KEYS[name], value, Origin("argument", f"--{name.replace('_', '-')}"))
+
+    # one value
+
+    def _set(self, key: Key, value: Any, origin: Origin) -> None:
+        if key.adds_up:
+            items = tuple(Entry(self._placed(key, each, origin), origin) for each in value)
+            self._entries[key.name] = (*self._entries.get(key.name, ()), *items)
+        else:
+            self._entries[key.name] = (Entry(value, origin),)
+
+    def _placed(self, key: Key, value: str, origin: Origin) -> str:
+        if key.kind != "paths":
+            return value
+        if value == "~" or value.startswith("~/"):
+            return self._home + value[1:]
+        return os.path.join(os.path.dirname(origin.file), value) if origin.layer == "project" else value
+
+    def _from_project(self, key: Key, value: Any, origin: Origin, *, opens: bool = False) -> None:
+        if key.say == "never":
+            self._notes.append(Note(key.name, origin, _USERS))
+        elif key.say in ("any", "more") or self._is_stricter(key, value):
+            self._set(key, value, origin)
+        elif opens and key.name in _CONFINES:
+            before = len(self._entries.get(key.name, ())) if key.adds_up else 0
+            self._set(key, value, origin)
+            self._opened += [(key.name, entry) for entry in self._entries[key.name][before:]]
+        elif value != self.get(key.name):
+            self._notes.append(Note(key.name, origin, _TIGHTENS))
+
+    def _is_stricter(self, key: Key, value: Any) -> bool:
+        current = self.get(key.name)
+        if key.name.startswith(RULE):
+            return Decision(value).strictness > self._decision(key.name[len(RULE) :]).strictness
+        match key.name:
+            case "access":
+                return ACCESS.index(value) > ACCESS.index(current or ACCESS[0])
+            case "otherwise":
+                return DECISIONS.index(value) > self._otherwise().strictness
+            case "network":
+                return _is_narrower(current or False, value)
+            case "unix_sockets":
+                return bool(current) and not value
+            case "writable":
+                return False
+        return current is None or value < current
+
+    def _otherwise(self) -> Decision:
+        return Config(entries=self._entries).policy.otherwise
+
+    def _decision(self, id: str) -> Decision:
+        """As the user has it."""
+        from nacre.policy.rules import load
+
+        decisions = Config(entries=self._entries).policy.decisions
+        rule = load(id.replace("-", "_"))
+        own = Decision.ALLOW if rule.optional else decisions.get("*", rule.decision)
+        return decisions.get(id, own)
+
+
+def _is_narrower(current: Any, value: Any) -> bool:
+    if value is False or current is True:
+        return bool(value != current)
+    return isinstance(current, tuple) and isinstance(value, tuple) and set(value) < set(current)
+
+
+def _near(suffix: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(suffix.lower(), KEYS, n=1, cutoff=0.75)
+    return f"Did you mean ${KEYS[near[0]].variable}?" if near else ""
+
+
+def _parsed(file: File) -> tuple[str, dict[str, Any]]:
+    import tomllib
+
+    text = file.data.decode("utf-8", "replace").replace("\r\n", "\n")
+    try:
+        return text, tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
+        line = int(place[1]) if place and place[1] else text.count("\n") + 1 if place else 0
+        message = str(error)[: place.start()] if place else str(error) or "It is nested too deeply"
+        raise InvalidConfig(f"This is no TOML: {message}.", file=file.path, line=line) from error
+
+
+def _flat(
+    table: dict[str, Any], file: File, text: str, path: tuple[str, ...]
+) -> Iterator[tuple[Key, tuple[str, ...], Any]]:
+    """Each setting of a table, with the names that lead to it."""
+    for names, raw in _leaves(table):
+        try:
+            key = _key(names, path)
+            value = value_of(key, raw)
+            for rule in value if key.kind == "rules" else ():
+                pattern_of(rule)
+            yield key, names, value
+        except (Wrong, InvalidPolicy) as error:
+            message, hint = (error.message, error.hint) if isinstance(error, Wrong) else (str(error), "")
+            line = _line(text, *path, *names)
+            raise InvalidConfig(message, hint, file=file.path, line=line, key=".".join(names)) from error
+
+
+def _leaves(table: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, raw in table.items():
+        if name in TABLES and isinstance(raw, dict):
+            yield from (((name, inner), value) for inner, value in raw.items())
+        else:
+            yield (name,), raw
+
+
+def _key(names: tuple[str, ...], path: tuple[str, ...]) -> Key:
+    match names:
+        case (name,) if name in KEYS:
+            return KEYS[name]
+        case (name,) if name in TABLES:
+            raise Wrong(f"`{name}` is no table.", f"Write: [{'.'.join((*path, name))}]")
+        case (name,):
+            raise Wrong(f"There is no setting {name!r}.", nearest(name, (*KEYS, *TABLES)))
+        case ("permissions", name):
+            if name in LISTS:
+                return LISTS[name]
+            raise Wrong(f"There is no list {name!r} of permissions.", nearest(name, tuple(LISTS)))
+        case (_, id):
+            known = tuple(module.replace("_", "-") for module in LISTED)
+            if id in known or id == "*":
+                say: Say = "never" if id == "*" else "stricter"
+                return Key(name=RULE + id, kind="choice", say=say, choices=DECISIONS)
+            raise Wrong(f"There is no rule {id!r}.", nearest(id, known) or "`nacre rules` lists them.")
+    raise AssertionError(names)
+
+
+def _line(text: str, *key: str) -> int:
+    return _lines(text, [key]).get(key, 0)
+
+
+def _lines(text: str, keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
+    from nacre.config.lines import lines_of
+
+    return lines_of(text, keys)

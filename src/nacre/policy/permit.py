@@ -1,0 +1,134 @@
+"""Script and Permissions → what they say of it, and by which rule. Touches nothing.
+
+Every command that would run is a part: those of compounds, substitutions and functions, what wrappers run, what a shell
+is given to read. A part that a rule denies denies all of it, then one that asks asks. To be allowed, every part must be
+(`nacre.policy.cover`). A rule that denies or asks sees a program by whatever path, behind any wrapper, in any quotes,
+through git's own options; it does not see what only running the command would tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nacre.frozen import frozen
+from nacre.policy.globs import fits
+from nacre.policy.permissions import SEPARATOR, STAR, Pattern, Permissions, pattern_of
+from nacre.shell import Command, Script
+from nacre.shell.text import could_be, has_glob
+from nacre.verdict import Decision
+
+
+@frozen
+class Permit:
+    """What permission rules say. `decision` is None where they say nothing."""
+
+    decision: Decision | None = None
+    rule: str = ""
+    """As it is written; of what is allowed, the first that was needed."""
+    command: Command | None = None
+    """The part that it is about; None for the whole."""
+
+
+NOTHING = Permit()
+
+
+def permit(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
+    """`cwd`: where it would run. What is allowed is allowed there and below."""
+    stopped = stopped_by(script, permissions)
+    if stopped.decision is not None or not permissions.allow:
+        return stopped
+    return allowed_by(script, permissions, cwd=cwd)
+
+
+def stopped_by(script: Script, permissions: Permissions) -> Permit:
+    """Only what denies or asks."""
+    for rules, decision in ((permissions.deny, Decision.REFUSE), (permissions.ask, Decision.ASK)):
+        patterns = [pattern for rule in rules if (pattern := pattern_of(rule)) is not None]
+        if patterns and (found := _stopped(script, patterns)) is not None:
+            return Permit(decision, found[0].rule, found[1])
+    return NOTHING
+
+
+def allowed_by(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
+    """Only what allows."""
+    from nacre.policy.cover import covering  # for those who have been asked
+
+    patterns = [pattern for rule in permissions.allow if (pattern := pattern_of(rule, stops=False)) is not None]
+    rule = covering(script, patterns, cwd) if patterns else None
+    return NOTHING if rule is None else Permit(Decision.ALLOW, rule.rule)
+
+
+def _stopped(script: Script, patterns: list[Pattern]) -> tuple[Pattern, Command | None] | None:
+    about_words: dict[str, list[Pattern]] = {}
+    anywhere: list[Pattern] = []
+    text = ""
+    for pattern in patterns:
+        if pattern.everything:
+            return pattern, None
+        if pattern.text:
+            text = text or " ".join(script.text.split())
+            if fits(pattern.text.split(STAR), text):
+                return pattern, None
+        elif pattern.named and ">" not in pattern.words[0]:
+            about_words.setdefault(pattern.words[0].rpartition("/")[2], []).append(pattern)
+        else:
+            anywhere.append(pattern)
+    for command in script.commands:
+        if command.calls:
+            continue
+        near = about_words.get(command.name, [])
+        if has_glob(command.name):
+            near = [pattern for name, each in about_words.items() if could_be(command.name, name) for pattern in each]
+        elif command.assigned:
+            near = [*near, *(each for name in command.assigned for each in _assigning(name, about_words))]
+        for pattern in (*near, *anywhere):
+            if any(says(pattern, words) for words in _said(command, pattern)):
+                return pattern, command
+    return None
+
+
+def _assigning(name: str, about: dict[str, list[Pattern]]) -> Iterator[Pattern]:
+    for word, patterns in about.items():
+        if word.startswith(f"{name}="):
+            yield from patterns
+
+
+def says(pattern: Pattern, words: tuple[str, ...]) -> bool:
+    """Whether these words are what it names."""
+    text = SEPARATOR.join(words)
+    named = SEPARATOR.join(pattern.words)
+    return fits(named.split(STAR), text) or (pattern.more and fits([*(named + SEPARATOR).split(STAR), ""], text))
+
+
+def _said(command: Command, pattern: Pattern) -> Iterator[tuple[str, ...]]:
+    """Its words, in all the ways in which somebody may have meant them who denies them."""
+    words = tuple(_taken(word, pattern) for word in (command.name, *command.args))
+    yield words
+    if command.argv[:1] != words[:1]:
+        yield command.argv
+    yield tuple(" ".join(words).split())
+    if command.assigned:
+        yield (*(f"{name}={value}" for name, value in command.assigned.items()), *words)
+    if pattern.writes:
+        yield (*words, *written(command))
+        yield written(command)
+    if pattern.more:
+        if command.name == "git":
+            from nacre.policy.rules._git import Git, git_call
+
+            git_call(command)
+            if isinstance(known := command.memo["git"], Git):
+                yield ("git", known.sub, *known.args)
+        yield (command.name, *command.operands())
+
+
+def _taken(word: str, pattern: Pattern) -> str:
+    """A word that is a glob is taken for one that the rule names."""
+    return next((name for name in pattern.words if could_be(word, name)), word) if has_glob(word) else word
+
+
+def written(command: Command) -> tuple[str, ...]:
+    """Its redirections that write, as words."""
+    return tuple(
+        word for each in command.redirects if each.writes for word in (f"{each.descriptor}{each.operator}", each.target)
+    )

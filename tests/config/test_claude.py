@@ -1,0 +1,91 @@
+"""Claude Code's settings: its permission rules count here, a project's where they are stricter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nacre.config.config import Config
+from nacre.errors import InvalidConfig
+from tests.config.place import Place
+
+
+def settings(**lists: list[str]) -> str:
+    """As https://code.claude.com/docs/en/settings describes them (read on 2026-11-16)."""
+    return json.dumps({"model": "x", "permissions": {"defaultMode": "plan", **lists}, "hooks": {}}, indent=2)
+
+
+def rules(config: Config) -> dict[str, tuple[str, ...]]:
+    permissions = config.policy.permissions
+    return {"allow": permissions.allow, "ask": permissions.ask, "deny": permissions.deny}
+
+
+def test_the_users_rules_are_taken_and_those_of_other_tools_are_not(place: Place) -> None:
+    place.write(
+        place.home / ".claude" / "settings.json",
+        settings(allow=["Bash(make:*)", "Read(**)", "mcp__x__y"], ask=["Bash(npm:*)"], deny=["Bash(rm:*)", "WebFetch"]),
+    )
+    assert rules(place.load()) == {"allow": ("Bash(make:*)",), "ask": ("Bash(npm:*)",), "deny": ("Bash(rm:*)",)}
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_a_projects_rules_deny_and_ask_and_do_not_allow(place: Place, name: str) -> None:
+    file = place.write(
+        place.project / ".claude" / name,
+        settings(allow=["Bash(git:*)"], ask=["Bash(npm:*)"], deny=["Bash(rm:*)"]),
+    )
+    config = place.load(lines=True)
+    assert rules(config) == {"allow": (), "ask": ("Bash(npm:*)",), "deny": ("Bash(rm:*)",)}
+    assert [str(note.origin) for note in config.notes] == [f"project {file}:6"]
+    (entry,) = config.entries["permissions.deny"]
+    assert str(entry.origin) == f"project {file}:12"
+
+
+def test_all_of_them_add_up_from_below_to_the_root_of_the_repository(place: Place) -> None:
+    place.write(place.home / ".claude" / "settings.json", settings(deny=["Bash(a)"]))
+    place.write(place.project / ".claude" / "settings.json", settings(deny=["Bash(b)"]))
+    place.write(place.project / "in" / ".claude" / "settings.local.json", settings(deny=["Bash(c)"]))
+    place.write(place.project.parent / ".claude" / "settings.json", settings(deny=["Bash(d)"]))
+    assert rules(place.load(below="in"))["deny"] == ("Bash(a)", "Bash(c)", "Bash(b)")
+
+
+def test_they_can_be_left_out_by_the_user(place: Place) -> None:
+    place.write(place.home / ".claude" / "settings.json", "no JSON")
+    place.users("claude_settings = false")
+    assert rules(place.load()) == {"allow": (), "ask": (), "deny": ()}
+    place.env["NACRE_CLAUDE_SETTINGS"] = "on"
+    with pytest.raises(InvalidConfig):
+        place.load()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('{\n  "permissions": ,\n}', 2, "This is no JSON: Expecting value."),
+        ('{\n  "permissions": []\n}', 2, "`permissions` is no object."),
+        ('{"permissions": {\n"deny": "Bash(x)"}}', 2, "`permissions.deny` is no list of texts."),
+        ('{"permissions": {"deny": [\n"Bash(x"]}}', 2, "The permission rule 'Bash(x' has no closing parenthesis."),
+        ("[]", 0, "`permissions` is no object."),
+    ],
+)
+def test_a_file_that_cannot_be_understood_may_forbid_something(
+    place: Place, text: str, line: int, message: str
+) -> None:
+    file = place.write(place.project / ".claude" / "settings.json", text)
+    with pytest.raises(InvalidConfig) as caught:
+        place.load()
+    assert str(caught.value) == f"{file}:{line}: {message}" if line else f"{file}: {message}"
+
+
+def test_an_allow_that_cannot_be_meant_is_left_out_and_said(place: Place) -> None:
+    place.write(place.home / ".claude" / "settings.json", settings(allow=["Bash(x", "Bash(ls)"]))
+    config = place.load()
+    assert rules(config)["allow"] == ("Bash(ls)",)
+    assert [note.why for note in config.notes] == ["The permission rule 'Bash(x' has no closing parenthesis."]
+
+
+def test_an_empty_file_says_nothing(place: Place, tmp_path: Path) -> None:
+    place.write(place.project / ".claude" / "settings.json", "\n")
+    assert place.load().entries == {}

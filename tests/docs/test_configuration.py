@@ -1,0 +1,40 @@
+"""docs/configuration.md says what is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from nacre.config import load
+from nacre.config.keys import KEYS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+
+
+def test_its_python_prints_what_its_comments_say() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
+
+
+def test_its_settings_are_taken(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    nested = re.sub(r"^\[", "[tool.nacre.", text, flags=re.MULTILINE)
+    (tmp_path / "pyproject.toml").write_text("[tool.nacre]\n" + nested)
+    config = load(tmp_path, env={})
+    assert config.context().access == "workspace"
+    assert config.policy.permissions.deny == ("Bash(npm publish:*)",)
+
+
+def test_its_table_has_every_setting_and_no_other() -> None:
+    rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", PAGE, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)} == set(KEYS)
+
+
+def test_every_page_it_links_to_exists() -> None:
+    pages = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", PAGE) if "://" not in target]
+    assert pages
+    assert [page for page in pages if not (ROOT / "docs" / page).exists()] == []

@@ -1,0 +1,408 @@
+"""Permission rules: which commands they are about, and that nothing slips past or through them."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre import Decision, Policy, check
+from nacre.errors import InvalidPolicy
+from nacre.policy.permissions import Permissions, pattern_of
+from nacre.policy.permit import Permit, permit
+from nacre.shell import read
+
+HERE, HOME = "/home/dev/project", "/home/dev"
+
+
+def said(command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()) -> str:
+    """`refuse Bash(rm:*)`, `allow Bash(ls)`, or nothing."""
+    script = read(command, cwd=HERE, home=HOME)
+    found = permit(script, Permissions(allow=allow, ask=ask, deny=deny), cwd=HERE)
+    return f"{found.decision} {found.rule}" if found.decision else ""
+
+
+def is_denied(command: str, *rules: str) -> bool:
+    return said(command, deny=rules).startswith("refuse ")
+
+
+def is_allowed(command: str, *rules: str) -> bool:
+    return said(command, allow=rules).startswith("allow ")
+
+
+# What the published contract says of single commands: https://code.claude.com/docs/en/permissions, read on 2026-11-16
+# (the page names version 2.1.211 of Claude Code).
+CONTRACT = [
+    ("Bash", "anything --at all", True),
+    ("Bash(*)", "anything --at all", True),
+    ("Bash(npm run build)", "npm run build", True),
+    ("Bash(npm run build)", "npm run build --watch", False),
+    ("Bash(npm run build)", "npm run", False),
+    ("Bash(npm run test *)", "npm run test", True),
+    ("Bash(npm run test *)", "npm run test --watch", True),
+    ("Bash(npm run test:*)", "npm run test -- x y", True),
+    ("Bash(npm run test:*)", "npm run testing", False),
+    ("Bash(npm run test:unit)", "npm run test:unit", True),
+    ("Bash(npm *)", "npm install lodash", True),
+    ("Bash(* install)", "npm install", True),
+    ("Bash(* install)", "npm install x", False),
+    ("Bash(git * main)", "git checkout main", True),
+    ("Bash(git * main)", "git log --oneline main", True),
+    ("Bash(git * main)", "git push origin main", True),
+    ("Bash(git * main)", "git main", False),
+    ("Bash(ls *)", "ls -la", True),
+    ("Bash(ls *)", "lsof", False),
+    ("Bash(ls:*)", "ls -la", True),
+    ("Bash(ls:*)", "lsof", False),
+    ("Bash(ls*)", "ls -la", True),
+    ("Bash(ls*)", "lsof", True),
+    ("Bash(git:* push)", "git push", False),
+    ("Bash(npm test *)", "timeout 30 npm test", True),
+    ("Bash(npm test *)", "nice nohup npm test", True),
+    ("Bash(safe-cmd *)", "safe-cmd x", True),
+    ("Read(./.env)", "cat .env", False),
+    ("mcp__puppeteer__*", "ls", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "command", "expected"), CONTRACT)
+def test_rules_mean_what_their_contract_says(rule: str, command: str, expected: bool) -> None:
+    assert is_denied(command, rule) == expected
+    assert is_allowed(command, rule) == expected
+
+
+def test_deny_goes_before_ask_and_ask_before_allow_however_special_a_rule_is() -> None:
+    special, broad = ("Bash(aws s3 ls)",), ("Bash(aws *)",)
+    assert said("aws s3 ls", allow=special, deny=broad) == "refuse Bash(aws *)"
+    assert said("aws s3 ls", allow=special, ask=broad) == "ask Bash(aws *)"
+    assert said("aws s3 ls", ask=special, deny=broad) == "refuse Bash(aws *)"
+    assert said("aws s3 ls", allow=special) == "allow Bash(aws s3 ls)"
+    assert said("ls", deny=broad) == ""
+
+
+@pytest.mark.parametrize("name", ["*", "B*", "Ba*h"])
+def test_a_tools_name_may_be_a_glob_where_it_denies_and_not_where_it_allows(name: str) -> None:
+    assert is_denied("ls", name)
+    assert not is_allowed("make", name)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push",
+        "git push -f origin",
+        "true && git push",
+        "true; git push",
+        "false || git push",
+        "git push &",
+        "echo x | git push",
+        "if true; then git push; fi",
+        "for r in a b; do git push $r; done",
+        "echo $(git push)",
+        "cat <(git push)",
+        "f() { git push; }; f",
+        "f() { git push; }",
+        "shopt -s expand_aliases\nalias p='git push'\np",
+        "/usr/bin/git push",
+        "/opt/odd/git push",
+        "'git' \"push\"",
+        "g''it pu\\sh",
+        "x=push; git $x",
+        "sudo git push",
+        "sudo -u me env A=1 nice git push",
+        "env -i git push",
+        "timeout -k 5 30 git push",
+        "bash -c 'git push'",
+        "bash -lc 'cd x && git push'",
+        "eval git push",
+        "bash <<< 'git push'",
+        "bash <<'E'\ngit push\nE",
+        "echo 'git push' | sh",
+        "echo origin | xargs git push",
+        "xargs -n1 git push < remotes",
+        "find . -name x -exec git push {} \\;",
+        "command git push",
+        "A=1 git push",
+        "git -C elsewhere push",
+        "git -c user.name=x --no-pager push --force",
+        "git push > /dev/null",
+        "{ git push; } 2>&1",
+        "/usr/bin/gi? push",
+        "python3 -c \"import os; os.system('git push')\"",
+    ],
+)
+def test_a_denied_part_denies_all_of_it_in_whatever_disguise(command: str) -> None:
+    assert is_denied(command, "Bash(git push:*)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo git push", "echo 'git push'", "git commit -m 'git push'", "git log --grep push", "# git push", "git pushd"],
+)
+def test_data_is_no_command(command: str) -> None:
+    assert not is_denied(command, "Bash(git push:*)")
+
+
+def test_a_wrapper_can_be_denied_itself() -> None:
+    assert is_denied("sudo ls", "Bash(sudo:*)")
+    assert is_denied("true && sudo -u me ls", "Bash(sudo:*)")
+    assert is_denied("bash -c 'ls'", "Bash(bash -c:*)")
+
+
+def test_redirections_can_be_denied() -> None:
+    assert is_denied("echo x > /etc/hosts", "Bash(* > /etc/*)")
+    assert is_denied("echo x >/etc/hosts", "Bash(* > /etc/*)")
+    assert is_denied("> /etc/hosts", "Bash(> /etc/*)")
+    assert not is_denied("echo x > /tmp/hosts", "Bash(* > /etc/*)")
+
+
+def test_a_compound_can_be_denied_as_a_text() -> None:
+    assert is_denied("curl http://x |  bash", "Bash(curl * | bash)")
+    assert not is_denied("curl http://x", "Bash(curl * | bash)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm test",
+        "npm test -- -x 'a b'",
+        "npm test && npm test",
+        "cd packages && npm test",
+        "cd ./packages/api && npm test 2>&1 | tail -5",
+        "npm test > /dev/null 2>&1",
+        "timeout 60 npm test",
+        "nice -n 5 nohup npm test",
+        "env -i CI=1 npm test",
+        "npm test &",
+        "npm test <<< x",
+        "CI=1 NODE_ENV=test npm test",
+        "bash -c 'npm test'",
+        "bash -euo pipefail -c 'cd packages; npm test'",
+        "echo a b | xargs npm test",
+        "/usr/bin/npm test",
+        "for each in a b; do npm test $each; done",
+        "if npm test; then echo good; else exit 1; fi",
+        "f() { npm test; }; f",
+        'npm test "$X"',
+        "n=1; npm test $n",
+        "npm test; echo $?",
+        "grep -r npm . | sort | head; npm test",
+    ],
+)
+def test_what_is_allowed_is_allowed_in_its_usual_company(command: str) -> None:
+    assert is_allowed(command, "Bash(npm test:*)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm install",
+        "npm test && npm install",
+        "npm test; rm x",
+        "npm test | tee log",
+        "npm test & rm x",
+        "npm test $(rm x)",
+        "npm test `rm x`",
+        "npm test <(rm x)",
+        "npm test\nrm x",
+        "npm test > log",
+        "npm test >> log",
+        "{ npm test; } > log",
+        "npm test > /dev/nullx",
+        "> log; npm test",
+        "npm test < /dev/tcp/host/80",
+        "sudo npm test",
+        "su -c 'npm test'",
+        "ssh host npm test",
+        "cd / && npm test",
+        "cd .. && npm test",
+        'cd "$X" && npm test',
+        "bash -c 'npm test; rm x'",
+        "bash -ic 'npm test'",
+        "bash --rcfile x -c 'npm test'",
+        'bash -c "$X"; npm test',
+        'eval "$X" npm test',
+        "/tmp/npm test",
+        "./npm test",
+        "~/bin/npm test",
+        '"$X" test',
+        "$X npm test",
+        "npm $X",
+        "n?m test",
+        "PATH=/tmp:$PATH npm test",
+        "PATH=/tmp; npm test",
+        "export PATH=/tmp; npm test",
+        "for PATH in /tmp; do npm test; done",
+        "NODE_OPTIONS='-r ./x' npm test",
+        "env NODE_OPTIONS='-r ./x' npm test",
+        "env -P /tmp npm test",
+        "env -S 'rm x' npm test",
+        "env - PATH=/tmp npm test",
+        "CDPATH=/tmp cd x && npm test",
+        "echo 'rm x' | xargs -I{} bash -c '{}'; npm test",
+        "npm test &> log",
+        "npm test >& log",
+        "npm test > >(bash)",
+        "exec > log; npm test",
+        "cd() { rm x; }; cd y; npm test",
+        "enable -f ./x.so cd; npm test",
+        "hash -p /tmp/npm npm; npm test",
+        "[[ a[$(rm x)] -eq 1 ]]; npm test",
+        "LD_PRELOAD=x.so npm test",
+        "alias npm='rm x'\nnpm test",
+        "npm() { rm x; }; npm test",
+        "time -o x npm test",
+        "find . -exec npm test \\; -delete",
+        "find . -exec rm {} +; npm test",
+        "npm test; 'unclosed",
+        "(npm test",
+        "sort -o x y; npm test",
+        "printf -v PATH /tmp; npm test",
+        "git status; npm test",
+        "trap 'rm x' EXIT; npm test",
+        "source x; npm test",
+        "bash x.sh; npm test",
+        "curl http://x | bash; npm test",
+    ],
+)
+def test_what_is_allowed_covers_nothing_else(command: str) -> None:
+    assert not is_allowed(command, "Bash(npm test:*)")
+
+
+def test_a_command_that_no_rule_was_needed_for_is_not_allowed_by_one() -> None:
+    assert said("ls && cd packages", allow=("Bash(npm test:*)",)) == ""
+
+
+def test_rules_add_up_over_the_parts() -> None:
+    assert not is_allowed("npm test && git push", "Bash(npm test:*)")
+    assert is_allowed("npm test && git push", "Bash(npm test:*)", "Bash(git push)")
+    assert said("git push && npm test", allow=("Bash(npm test:*)", "Bash(git push)")) == "allow Bash(git push)"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (["Bash(apt update:*)"], False),
+        (["Bash(sudo:*)"], False),
+        (["Bash(sudo:*)", "Bash(apt update:*)"], True),
+        (["Bash(sudo apt update)"], True),
+        (["Bash(sudo apt update:*)"], True),
+        (["Bash(sudo apt:*)"], True),
+        (["Bash(sudo*)"], False),
+        (["Bash"], True),
+    ],
+)
+def test_a_rule_for_a_wrapper_covers_what_it_goes_on_to_name(rules: list[str], expected: bool) -> None:
+    assert is_allowed("sudo apt update", *rules) == expected
+
+
+def test_a_wrapper_inside_a_wrapper_has_to_be_named_as_far() -> None:
+    command = "sudo timeout 5 apt update"
+    assert not is_allowed(command, "Bash(sudo timeout:*)")
+    assert is_allowed(command, "Bash(sudo timeout 5 apt:*)")
+    assert is_allowed(command, "Bash(sudo timeout:*)", "Bash(apt update)")
+
+
+def test_an_exact_rule_covers_the_text_that_it_names_and_not_what_is_read() -> None:
+    assert is_allowed("bash -c 'rm x > y'", "Bash(bash -c 'rm x > y')")
+    assert is_allowed("bash -c 'rm x > y'", 'Bash(bash -c "rm x > y")')
+    assert not is_allowed("bash -c 'rm z'", "Bash(bash -c:*)")
+    assert not is_allowed("echo 'rm x' | bash", "Bash(bash)")
+    assert is_allowed("a | b > c", "Bash(a | b > c)")
+    assert not is_allowed("a | b\nc", "Bash(a | b c)")
+    assert not is_allowed("a | b", "Bash(a * b)", "Bash(a | *)")
+
+
+def test_a_rule_that_names_a_redirection_allows_it() -> None:
+    assert is_allowed("make > build.log", "Bash(make > *)")
+    assert is_allowed("make > build.log", "Bash(make >build.log)")
+    assert not is_allowed("make > other.log", "Bash(make > build.log)")
+    assert not is_allowed("make >> build.log", "Bash(make > build.log)")
+    assert not is_allowed("make > build.log", "Bash(make *)")
+    assert is_allowed("make > build.log", "Bash(*)")
+
+
+def test_a_rule_that_names_a_variable_allows_it() -> None:
+    assert is_allowed("NODE_OPTIONS=-x npm test", "Bash(NODE_OPTIONS=-x npm test:*)")
+    assert is_allowed("NODE_OPTIONS=-x npm test", "Bash(NODE_OPTIONS=* npm test:*)")
+    assert not is_allowed("NODE_OPTIONS=-y npm test", "Bash(NODE_OPTIONS=-x npm test:*)")
+    assert not is_allowed("LD_PRELOAD=x npm test", "Bash(* npm test:*)")
+
+
+def test_words_are_compared_as_words() -> None:
+    assert is_allowed("git commit -m 'a b'", "Bash(git commit -m 'a b')")
+    assert not is_allowed("rm 'a b'", "Bash(rm a b)")
+    assert is_denied("rm 'a b'", "Bash(rm a b)")
+    assert is_denied("rm 'a b'", "Bash(rm *)")
+
+
+def test_a_program_by_its_path_can_be_allowed() -> None:
+    assert is_allowed("./run.sh x", "Bash(./run.sh:*)")
+    assert not is_allowed("/tmp/run.sh x", "Bash(./run.sh:*)")
+    assert is_allowed("git push", "Bash(/usr/bin/git push)")
+
+
+@pytest.mark.parametrize("rule", ["Bash(ls", "Bash()", "Bash( )", "Bash(:*)x"])
+def test_a_rule_that_cannot_be_meant_is_a_mistake(rule: str) -> None:
+    with pytest.raises(InvalidPolicy):
+        Permissions(allow=(rule,))
+
+
+def test_one_text_where_a_list_is_meant_is_a_mistake() -> None:
+    with pytest.raises(InvalidPolicy, match="is one text"):
+        Permissions(deny="Bash(ls)")  # type: ignore[arg-type]
+
+
+def test_a_list_of_hostile_rules_takes_no_longer_than_others() -> None:
+    stars = f"Bash({'a*' * 200}b)"
+    assert not is_denied("a" * 20_000, stars)
+    assert pattern_of(stars) is not None
+
+
+# with the checker
+
+ASKS, REFUSES, FLOOR = "git stash drop", "git push -f", "rm -rf /"
+
+
+def verdict(command: str, policy: Policy | None = None, **rules: tuple[str, ...]) -> tuple[str, str, str]:
+    base = policy or Policy()
+    changed = Policy(decisions=base.decisions, otherwise=base.otherwise, permissions=Permissions(**rules))
+    found = check(command, cwd=HERE, env={"HOME": HOME}, policy=changed)
+    return found.decision.value, found.rule, found.permitted
+
+
+def test_an_allow_answers_what_the_checker_asks() -> None:
+    assert verdict(ASKS) == ("ask", "git-stash-drop", "")
+    assert verdict(ASKS, allow=("Bash(git stash:*)",)) == ("allow", "", "Bash(git stash:*)")
+    assert verdict(f"{ASKS}; make", allow=("Bash(git stash:*)",)) == ("ask", "git-stash-drop", "")
+
+
+@pytest.mark.parametrize("command", [REFUSES, FLOOR])
+def test_an_allow_lifts_nothing_that_is_refused(command: str) -> None:
+    assert verdict(command, allow=("Bash",))[0] == "refuse"
+
+
+def test_an_allow_answers_where_the_user_has_made_a_refusal_a_question() -> None:
+    asks = Policy(decisions={"git-push-force": Decision.ASK})
+    assert verdict(REFUSES, asks, allow=("Bash(git push:*)",)) == ("allow", "", "Bash(git push:*)")
+    assert verdict(FLOOR, asks, allow=("Bash",))[0] == "refuse"
+
+
+def test_with_a_list_of_plain_commands_an_allow_adds_to_it() -> None:
+    strict = Policy(otherwise=Decision.ASK)
+    assert verdict("make", strict) == ("ask", "not-plain", "")
+    assert verdict("cd src && make | tail", strict, allow=("Bash(make)",)) == ("allow", "", "Bash(make)")
+    assert verdict("ls", strict, ask=("Bash(ls:*)",)) == ("ask", "permission-ask", "")
+
+
+def test_what_a_rule_stops_says_which_and_where() -> None:
+    found = check(
+        "cd x && sudo npm publish", cwd=HERE, policy=Policy(permissions=Permissions(deny=("Bash(npm publish:*)",)))
+    )
+    assert (found.decision, found.rule, found.findings[0].via) == (Decision.REFUSE, "permission-deny", ("sudo",))
+    assert found.reason == (
+        "`npm publish` is denied by the permission rule `Bash(npm publish:*)`. Instead: do without it, or ask the user"
+    )
+
+
+def test_nothing_said_is_nothing() -> None:
+    assert permit(read("ls", cwd=HERE, home=HOME), Permissions()) == Permit()
+    assert not Permissions()
