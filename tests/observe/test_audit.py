@@ -177,6 +177,24 @@ def test_the_usual_place_is_the_state_directory(tmp_path: Path) -> None:
     assert len(lines(tmp_path / "nacre" / "audit.jsonl")) == 1
 
 
+def test_a_fork_in_the_middle_of_a_line_leaves_the_child_able_to_write(path: Path) -> None:
+    program = f"""
+        import asyncio, os
+        from nacre.observe import Audit
+        from nacre.testing import ScriptedBash
+        audit = Audit({str(path)!r})
+        bash = ScriptedBash(observers=(audit,)).on("ls")
+        with audit._lock:
+            child = os.fork()
+            if not child:
+                asyncio.run(bash.run("ls"))
+                os._exit(0)
+            os.waitpid(child, 0)
+    """
+    run_host(program, within=20)
+    assert [line["command"] for line in lines(path)] == ["ls"]
+
+
 def test_a_path_that_depends_on_where_one_stands_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_AUDIT", "audit.jsonl")
     with pytest.raises(InvalidRequest) as raised:

@@ -158,6 +158,18 @@ async def test_an_observer_that_fails_disturbs_neither_the_run_nor_the_others(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
+async def test_what_cannot_even_be_told_fails_as_it_would_unobserved(watched: Bash, seen: list[Observed]) -> None:
+    class Odd(Exception):
+        pass
+
+    class Description:
+        def __str__(self) -> str:
+            raise Odd
+
+    assert (await watched.run(Request("echo fine", description=Description()))).output == "fine\n"  # type: ignore[arg-type]
+    assert seen == []
+
+
 async def test_no_secret_stands_in_what_an_observer_would_write(
     watched: Bash, seen: list[Observed], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ class Audit:
             raise ValueError(f"max_bytes is {max_bytes} and keep is {keep}; at least 1 and 0 are needed")
         self.path = os.path.abspath(default_path() if path is None else path)
         self._max, self._keep = max_bytes, keep
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
         self._missing = 0
         self.lost = 0
         """How many runs stand in no line, since this was made."""
@@ -58,6 +58,8 @@ class Audit:
         return f"Audit({self.path!r})"
 
     def _keep_record(self, record: dict[str, Any]) -> None:
+        if self._process != os.getpid():  # forked, perhaps while another thread was writing
+            self._lock, self._process = threading.Lock(), os.getpid()
         with self._lock:
             if self._missing:
                 record["missing"] = self._missing

@@ -90,10 +90,19 @@ class Watch:
 
     def planned(self, plan: Plan | None) -> None:
         """This is what will be done, if it may. None: it cannot be."""
+        try:
+            self._began = self._beginning(plan)
+        except Exception:  # what was asked is so odd that it cannot even be told; nor will it run
+            LOG.warning("A run could not be observed", exc_info=True)
+            self._over = True
+        else:
+            self._tell(self._began)
+
+    def _beginning(self, plan: Plan | None) -> RunBegan:
         request, ctx, profile = self._asked
         hidden = Hidden(ctx.secrets, host_environment()) if plan is None else plan.hidden
         mask = str if hidden is None else hidden.mask
-        self._began = RunBegan(
+        return RunBegan(
             id=os.urandom(8).hex(),
             time=self.time,
             command=mask(str(request.command)),
@@ -110,7 +119,6 @@ class Watch:
             enforced=() if plan is None else plan.enforced,
             hidden=hidden,
         )
-        self._tell(self._began)
 
     def heard(self, verdict: Verdict) -> None:
         """So says the checker."""
@@ -127,12 +135,11 @@ class Watch:
 
     def ended(self, result: Result | None = None, *, error: str = "") -> None:
         """The first word counts."""
-        if self._over:
+        if self._began is None and not self._over:
+            self.planned(None)
+        if self._began is None or self._over:
             return
         self._over = True
-        if self._began is None:
-            self.planned(None)
-        assert self._began is not None
         if result is not None and self._digest is None and result.both.seen and not result.both.dropped:
             self.printed(result.both.head + result.both.tail)  # of a task that has ended at once
         self._tell(
