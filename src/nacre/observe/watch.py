@@ -92,7 +92,7 @@ class Watch:
         """This is what will be done, if it may. None: it cannot be."""
         try:
             self._began = self._beginning(plan)
-        except Exception:  # what was asked is so odd that it cannot even be told; nor will it run
+        except Exception:  # what was asked is so odd that it cannot be told
             LOG.warning("A run could not be observed", exc_info=True)
             self._over = True
         else:
