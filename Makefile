@@ -42,6 +42,10 @@ test-user: ## the same as a user without privileges (from root; else just the te
 test-all: ## the same on every Python from 3.11 up that is here
 	scripts/test-all.sh -m 'not slow' $(ARGS)
 
+.PHONY: test-telemetry
+test-telemetry: ## runs as spans, with the real OpenTelemetry SDK
+	scripts/test-telemetry.sh $(ARGS)
+
 .PHONY: check
 check: venv ## lint, format, types, import directions, requirement marks
 	$(BIN)/ruff check

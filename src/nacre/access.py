@@ -17,6 +17,7 @@ from nacre.validate import one_of, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nacre.sandbox.kernel import Kernel
     from nacre.sandbox.plan import Enforceable
 
 _ACCESS = ("unrestricted", "workspace", "restricted")
@@ -31,8 +32,11 @@ def has_scratch(ctx: ToolContext) -> bool:
     return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
 
 
-def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
-    """What the kernel will enforce; None for nothing. Nothing of it is loaded before somebody asks."""
+def confine(
+    ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str], on: Kernel | None = None
+) -> Enforceable | None:
+    """What the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded before
+    somebody asks."""
     access = one_of(ctx.access, _ACCESS, "access")
     _check_fits(ctx)
     if access == "unrestricted":
@@ -69,7 +73,7 @@ def confine(ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) 
         around=around(hidden) if hidden else (),
         caches=() if workspace is None else caches_to_move(env, workspace),
     )
-    enforced = enforceable(wanted, kernel(), limits)
+    enforced = enforceable(wanted, on or kernel(), limits)
     if workspace is not None:
         _check_roots(workspace.roots)
     return enforced

@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     output_dir: StrPath | None
     spill_dir: StrPath | None
     conversation_id: str
+    caller: str
     allowed_paths: tuple[StrPath, ...]
     approve: Callable[[Verdict], Awaitable[bool] | bool] | None
     limits: Limits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Callable
 
 from nacre.checking import examine
 from nacre.errors import CheckUnavailable
@@ -18,9 +19,9 @@ _DENIED = "A person was asked, and said no"
 
 
 async def permission(
-    request: Request, ctx: ToolContext, plan: Plan, policy: Policy
+    request: Request, ctx: ToolContext, plan: Plan, policy: Policy, heard: Callable[[Verdict], None] | None = None
 ) -> Plan | Refused | Cancelled | NotStarted:
-    """The plan to go on with, or why not."""
+    """The plan to go on with, or why not. `heard` is told the verdict."""
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.otherwise is not Decision.ALLOW
@@ -30,6 +31,8 @@ async def permission(
         )
     except CheckUnavailable as error:
         return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
+    if heard is not None:
+        heard(verdict)
     if verdict.decision is Decision.ALLOW:
         if strict and verdict.plain:  # it runs because it is plain: let it be so
             from nacre.policy.plain import GIT_ENVIRONMENT

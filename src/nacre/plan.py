@@ -20,6 +20,10 @@ from nacre.stages import can_be_asked, stages
 from nacre.types import Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.sandbox.kernel import Kernel
+
 _MODES = ("default", "slow", "background")
 _LEFTOVERS = ("keep", "end", "detach", "wait")
 _LOOKS_LIKE_MILLISECONDS = 1000
@@ -29,8 +33,10 @@ _SMALLEST_LOG = 64 * 1024
 _LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "hidden")
 
 
-def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Mapping[str, str]) -> Plan:
-    """What will be done. `inherited` is the environment to start from."""
+def plan_for(
+    request: Request, ctx: ToolContext, profile: Profile, inherited: Mapping[str, str], on: Kernel | None = None
+) -> Plan:
+    """What will be done. `inherited` is the environment to start from, `on` another kernel than this one."""
     text = _text(request.command)
     _check_lists(ctx)
     cwd = directory_for(request, ctx)
@@ -48,7 +54,7 @@ def plan_for(request: Request, ctx: ToolContext, profile: Profile, inherited: Ma
     _check_env(request.env)
     environment = _environment(request, ctx, inherited)
     limits = limits_for(ctx, profile)
-    confined = confine(ctx, cwd, limits, environment.values)
+    confined = confine(ctx, cwd, limits, environment.values, on)
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
         extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed

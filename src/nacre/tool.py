@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nacre.access import confine, has_scratch
@@ -26,6 +26,8 @@ from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
 from nacre.keeper.live import LiveRun, Stillborn, start
+from nacre.observe.events import Observer
+from nacre.observe.watch import Watch, implied_by_environment, watched, watching
 from nacre.permission import permission
 from nacre.plan import plan_for, spill_name
 from nacre.profiles import DEFAULT, Profile, named
@@ -37,6 +39,7 @@ from nacre.types import Access, Limits, Plan, Request, ToolContext
 from nacre.validate import absolute
 
 if TYPE_CHECKING:
+    from nacre.sandbox.kernel import Kernel
     from nacre.schema import Dialect
     from nacre.views.answers import Answer
 
@@ -56,8 +59,19 @@ class Carry:
 class Bash:
     """Runs shell commands. One instance serves any number of conversations, threads and event loops."""
 
-    def __init__(self, profile: Profile | str = DEFAULT, *, max_running: int | None = None) -> None:
+    _kernel: Kernel | None = None
+    """What confines; None for this one."""
+
+    def __init__(
+        self,
+        profile: Profile | str = DEFAULT,
+        *,
+        max_running: int | None = None,
+        observers: Iterable[Observer] = (),
+    ) -> None:
+        """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too."""
         self.profile = named(profile) if isinstance(profile, str) else profile
+        self.observers = (*observers, *implied_by_environment())
         self._gate = Gate(max_running)
 
     def constraints(self, ctx: ToolContext | None = None) -> str:
@@ -66,7 +80,7 @@ class Bash:
         AccessUnavailable: this kernel cannot enforce it.
         """
         ctx = self._settled(ctx)
-        confined = confine(ctx, directory_for(Request("true"), ctx), Limits(), {})
+        confined = confine(ctx, directory_for(Request("true"), ctx), Limits(), {}, self._kernel)
         if confined is None or confined.wanted is None:
             return ""
         from nacre.sandbox.describe import describe
@@ -78,7 +92,8 @@ class Bash:
         """The ones that can be enforced here."""
         from nacre.sandbox.kernel import kernel
 
-        return ("unrestricted", "workspace", "restricted") if kernel().confines else ("unrestricted",)
+        confines = (self._kernel or kernel()).confines
+        return ("unrestricted", "workspace", "restricted") if confines else ("unrestricted",)
 
     def definition(self, ctx: ToolContext | None = None, *, dialect: Dialect = "anthropic") -> dict[str, Any]:
         """The tool for a model: name, description with the constraints in force, schema of what `call` takes."""
@@ -109,13 +124,23 @@ class Bash:
         """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
         return self.walk(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
 
-    async def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
+    def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
         ctx = self._settled(ctx)
+        watch = watching(self.observers, request, ctx, self.profile)
+        events = self._walk(request, ctx, carry, watch)
+        return events if watch is None else watched(watch, events)
+
+    async def _walk(
+        self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
+    ) -> AsyncGenerator[Event, None]:
         inherited = await asyncio.to_thread(login_environment) if ctx.login_env else host_environment()
         plan = plan_for(request, ctx, self.profile, inherited)
         if carry is not None:
             plan = carry.prepare(plan)
-        permitted = await permission(request, ctx, plan, self.profile.policy)
+        if watch is not None:
+            watch.planned(plan)
+        heard = None if watch is None else watch.heard
+        permitted = await permission(request, ctx, plan, self.profile.policy, heard)
         if not isinstance(permitted, Plan):
             yield Ended(unrun(request, plan, permitted))
             return

@@ -120,6 +120,8 @@ class ToolContext:
     """Where spill files go, and stay, if not with the tasks in `output_dir`."""
     conversation_id: str = ""
     """Part of the names of files made for this call."""
+    caller: str = ""
+    """Who asks, for logs and the audit trail: the name of a program or an adapter; never interpreted."""
     allowed_paths: tuple[StrPath, ...] = ()
     """When given, a command may only start in one of these directories or below."""
     approve: Callable[[Verdict], Awaitable[bool] | bool] | None = None

@@ -39,6 +39,7 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre write ID TEXT               to the standard input of a task
        nacre clean                       remove tasks that have ended
 
+       nacre audit [-f]                  what was run, refused or failed, if NACRE_AUDIT=1 has kept it
        nacre profiles                    every flavour of the tool, side by side
        nacre schema [--profile NAME]     the tool for a model, as an API takes it
        nacre gallery                     what a person gets to see, of everything that can happen
@@ -116,6 +117,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.config import config
 
             return config(rest)
+        case ["audit", *rest]:
+            from nacre.cli.audit import audit
+
+            return audit(rest)
         case ["profiles", *rest]:
             from nacre.cli.profiles import profiles
 

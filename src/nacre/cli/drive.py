@@ -76,20 +76,26 @@ def drive(options: Options, config: Config) -> int:
         ),
         login_env=options.login_env,
         approve=approver(yes=options.yes),
+        caller="nacre run",
     )
+    bash = Bash(profile)
     drive = Drive(cancel, options, view, profile, hides=lambda: _hides(request, ctx))
     if options.session is None:
-        result = asyncio.run(drive.through(Bash(profile).stream(request, ctx)))
+        result = asyncio.run(drive.through(bash.stream(request, ctx)))
     else:
         from nacre.cli.sessions import turn
         from nacre.session import Session
 
         with turn(options.session, ctx.access, quiet=drive.quiet) as before:
-            session = Session(Bash(profile), ctx=ctx, cwd=before.cwd, changes=before.changes)
+            session = Session(bash, ctx=ctx, cwd=before.cwd, changes=before.changes)
             result = asyncio.run(drive.through(session.stream(request)))
             before.save(session.cwd, session.changes)
     # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
     drive.conclude(result)
+    if bash.observers:
+        from nacre.cli.audit import complain
+
+        complain(bash.observers)
     return drive.code(result)
 
 

@@ -24,6 +24,7 @@ COMMANDS = (
     "gallery",
     "schema",
     "profiles",
+    "audit",
 )
 
 

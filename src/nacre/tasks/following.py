@@ -110,4 +110,8 @@ class Following:
 
     def _take(self, task: TaskRef) -> None:
         self.task = task
-        self.remarks.append(f"It goes on as task {task.id}; what it prints is in {task.output_file}.")
+        self.remarks.append(goes_on(task))
+
+
+def goes_on(task: TaskRef) -> str:
+    return f"It goes on as task {task.id}; what it prints is in {task.output_file}."

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# usage: test-telemetry.sh [ARGUMENTS FOR PYTEST]
+#
+# The spans of runs, with the real OpenTelemetry SDK, in an environment of its own.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=.venv-telemetry
+scripts/venv.sh "$venv"
+"$venv/bin/python" -m pip install -qq --disable-pip-version-check 'opentelemetry-sdk>=1.30,<2'
+exec "$venv/bin/pytest" -n0 tests/telemetry tests/observe "$@"

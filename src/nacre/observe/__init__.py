@@ -1,0 +1,25 @@
+"""What watches runs: events in the order they happen, for a log, an audit trail, traces, or your own observer.
+
+    Bash(observers=(Audit("/var/log/agent/audit.jsonl"), print))
+
+An observer is called with each `RunBegan` and each `RunEnded`, in the thread and task of the run. It should be quick,
+and whatever it raises is logged and disturbs nothing. Without observers nothing is looked at.
+"""
+
+from __future__ import annotations
+
+from nacre.observe.events import Observed, Observer, RunBegan, RunEnded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.observe.audit import Audit
+
+__all__ = ["Audit", "Observed", "Observer", "RunBegan", "RunEnded"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Audit":  # loaded by those who keep one
+        from nacre.observe.audit import Audit
+
+        return Audit
+    raise AttributeError(f"module 'nacre.observe' has no attribute {name!r}")

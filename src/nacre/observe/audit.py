@@ -1,0 +1,168 @@
+"""The audit trail: a run that has ended in, one line of JSON at the end of a file out.
+
+Each line is written at once, by one append, so that programs can share a file. A file that is full becomes `.1`, that
+one `.2`, and the oldest goes. What cannot be written disturbs no run: it is counted, told once in the log, and the next
+line that can be written says how many are missing before it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import logging
+import os
+import stat
+import threading
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from nacre.errors import InvalidRequest
+from nacre.observe.events import Observed, RunEnded
+from nacre.system import leave_room, state_directory
+from nacre.types import MIB, StrPath
+
+VARIABLE = "NACRE_AUDIT"
+VERSION = 1
+_OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_LOG = logging.getLogger("nacre.audit")
+
+
+def default_path() -> str:
+    """In the user's state directory, which no confined command can write."""
+    return os.path.join(state_directory(), "audit.jsonl")
+
+
+class Audit:
+    """An observer that keeps a trail. One instance serves any number of threads; processes may share its file."""
+
+    def __init__(self, path: StrPath | None = None, *, max_bytes: int = 16 * MIB, keep: int = 4) -> None:
+        """`max_bytes`: of one file. `keep`: how many full ones, beside the one that is written."""
+        if max_bytes < 1 or keep < 0:
+            raise ValueError(f"max_bytes is {max_bytes} and keep is {keep}; at least 1 and 0 are needed")
+        self.path = os.path.abspath(default_path() if path is None else path)
+        self._max, self._keep = max_bytes, keep
+        self._lock, self._process = threading.Lock(), os.getpid()
+        self._missing = 0
+        self.lost = 0
+        """How many runs stand in no line, since this was made."""
+        self.problem = ""
+        """Why the last one does not; empty if it does."""
+
+    def __call__(self, event: Observed) -> None:
+        if isinstance(event, RunEnded):
+            self._keep_record({**_who(event.time), **event.to_dict()})
+
+    def __repr__(self) -> str:
+        return f"Audit({self.path!r})"
+
+    def _keep_record(self, record: dict[str, Any]) -> None:
+        if self._process != os.getpid():  # forked, perhaps while another thread was writing
+            self._lock, self._process = threading.Lock(), os.getpid()
+        with self._lock:
+            if self._missing:
+                record["missing"] = self._missing
+            line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+            try:
+                self._append(line)
+            except OSError as error:
+                told = bool(self.problem)
+                self.lost += 1
+                self._missing += 1
+                self.problem = error.strerror or str(error)
+                if not told:
+                    _LOG.warning("The audit trail %s cannot be written: %s", self.path, self.problem)
+            else:
+                self._missing, self.problem = 0, ""
+
+    def _append(self, line: bytes) -> None:
+        fd = self._opened()
+        try:
+            size = os.fstat(fd).st_size
+            if size and size + len(line) > self._max and self._rotated(fd):
+                os.close(fd)
+                fd = -1
+                fd = self._opened()
+                size = os.fstat(fd).st_size
+            leave_room(fd, len(line))
+            if size and os.pread(fd, 1, size - 1) != b"\n":  # a disk was full in the middle of a line
+                line = b"\n" + line
+            if os.write(fd, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            if fd >= 0:
+                os.close(fd)
+
+    def _opened(self) -> int:
+        try:
+            fd = os.open(self.path, _OPEN, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            fd = os.open(self.path, _OPEN, 0o600)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EINVAL, "It is not a regular file")
+        return fd
+
+    def _rotated(self, fd: int) -> bool:
+        """Whether another file is at our path now. Who holds the lock does it; the others write on meanwhile."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        if not self._is_at_path(fd):
+            return True
+        if not self._keep:
+            os.unlink(self.path)
+            return True
+        for number in range(self._keep - 1, 0, -1):
+            if os.path.lexists(f"{self.path}.{number}"):
+                os.replace(f"{self.path}.{number}", f"{self.path}.{number + 1}")
+        os.replace(self.path, f"{self.path}.1")
+        return True
+
+    def _is_at_path(self, fd: int) -> bool:
+        try:
+            there = os.stat(self.path, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(fd))
+
+
+def from_environment() -> Audit | None:
+    """What `NACRE_AUDIT` asks for: nothing, `1` for the usual place, or an absolute path."""
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted.lower() in ("", "0", "off", "false", "no"):
+        return None
+    if wanted.lower() in ("1", "on", "true", "yes"):
+        return _shared(default_path())
+    if not os.path.isabs(wanted):
+        raise InvalidRequest(
+            "bad_audit",
+            f"{VARIABLE} is {wanted!r}.",
+            field=VARIABLE,
+            hint="Give an absolute path, 1 for the usual place, or 0 for none.",
+        )
+    return _shared(wanted)
+
+
+@cache
+def _shared(path: str) -> Audit:
+    return Audit(path)
+
+
+def _who(now: float) -> dict[str, Any]:
+    uid = os.geteuid()
+    time = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"v": VERSION, "time": time, "host_pid": os.getpid(), "uid": uid, "user": _name(uid)}
+
+
+@cache
+def _name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return ""

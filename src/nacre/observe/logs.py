@@ -1,0 +1,74 @@
+"""Runs in the log: one line each when it begins (DEBUG) and when it has ended (INFO), under `nacre.run`.
+
+Each record has the same fields for whoever formats it as data, and each field begins with `nacre_`. What a command does
+is no fault of this program, so none of it is a warning. The command stands on one line, escaped, masked and cut.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from nacre.observe.events import Observed, RunBegan, RunEnded
+
+LOG = logging.getLogger("nacre.run")
+_WIDE = 200
+"""Columns of a command in a message; the field has all of it."""
+
+
+def log(event: Observed) -> None:
+    if isinstance(event, RunBegan):
+        LOG.debug("began in %s: %s", event.cwd or "?", _Line(event.command), extra=_asked(event))
+    else:
+        _log_end(event)
+
+
+def _log_end(ended: RunEnded) -> None:
+    result, verdict = ended.result, ended.verdict
+    fields = {
+        **_asked(ended.began),
+        "nacre_outcome": "" if result is None else _kind(ended),
+        "nacre_error": ended.error,
+        "nacre_exit_code": None if result is None else result.exit_code,
+        "nacre_duration": ended.time - ended.began.time if result is None else result.duration,
+        "nacre_bytes": 0 if result is None else result.seen,
+        "nacre_pid": None if result is None else result.pid,
+        "nacre_task": None if result is None or result.task is None else result.task.id,
+        "nacre_decision": "" if verdict is None else verdict.decision.value,
+        "nacre_rule": "" if verdict is None else verdict.rule,
+    }
+    LOG.info(
+        "%s after %.3f s: %s", _Line(ended.summary), fields["nacre_duration"], _Line(ended.began.command), extra=fields
+    )
+
+
+def _kind(ended: RunEnded) -> str:
+    from nacre.result import KINDS
+
+    assert ended.result is not None
+    return KINDS[type(ended.result.outcome)]
+
+
+def _asked(began: RunBegan) -> dict[str, object]:
+    return {
+        "nacre_run": began.id,
+        "nacre_command": began.command,
+        "nacre_cwd": began.cwd,
+        "nacre_access": began.access,
+        "nacre_profile": began.profile,
+        "nacre_caller": began.caller,
+        "nacre_conversation": began.conversation_id,
+    }
+
+
+class _Line:
+    """A text on one line, made only if it is written."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        from nacre.views.escape import fit
+
+        return fit(self._text, _WIDE)

@@ -1,0 +1,295 @@
+"""ScriptedBash: a `Bash` without a shell.
+
+Everything before the shell (profile, plan, access, checker, approval) and after it (limits of the output, views,
+observers, sessions) is the real code. In between, a script answers. It starts no process, and takes no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
+from itertools import count
+
+from nacre.environment import host_environment
+from nacre.frozen import frozen, replace
+from nacre.observe.events import Observer
+from nacre.observe.watch import Watch
+from nacre.permission import permission
+from nacre.plan import plan_for
+from nacre.profiles import DEFAULT, Profile
+from nacre.result import (
+    Cancelled,
+    Captured,
+    Chunk,
+    Ended,
+    Event,
+    Exited,
+    Outcome,
+    Result,
+    Running,
+    Started,
+    StreamName,
+    TaskRef,
+    TimedOut,
+)
+from nacre.sandbox import landlock
+from nacre.sandbox.kernel import Kernel
+from nacre.tasks.following import goes_on
+from nacre.tasks.making import place_for
+from nacre.testing.making import PID, encoded, reference
+from nacre.testing.script import Answer, Matcher, Reply, Script, UnexpectedCommand
+from nacre.tool import Bash, Carry, collector_for, unrun
+from nacre.types import Plan, Request, ToolContext
+
+_ABLE = Kernel(machine="x86_64", landlock=landlock.NEWEST, seccomp=True, mounts=True, networks=True)
+"""On every machine the same."""
+
+
+@frozen(kw_only=True)
+class Asked:
+    """A command that was asked for, and what came of it."""
+
+    request: Request
+    ctx: ToolContext
+    result: Result | None = None
+    """None: nobody expected it, or has waited for its end."""
+    expected: bool = True
+
+
+class ScriptedBash(Bash):
+    """Answers as it was told with `on`. What it was asked is in `asked`."""
+
+    _kernel = _ABLE
+
+    def __init__(
+        self,
+        profile: Profile | str = DEFAULT,
+        *,
+        in_order: bool = False,
+        check: bool = True,
+        observers: Iterable[Observer] = (),
+    ) -> None:
+        """`in_order`: commands come exactly as they are scripted, each once. `check`: what the profile's policy
+        refuses is refused, and what it asks about needs `ToolContext.approve`, as ever."""
+        super().__init__(profile, observers=observers)
+        self._script = Script(in_order=in_order)
+        self._check = check
+        self._numbers = count()
+        self.asked: list[Asked] = []
+        """In order."""
+        self.unexpected: list[UnexpectedCommand] = []
+        """What a program that catches everything would hide."""
+
+    @property
+    def commands(self) -> list[str]:
+        """What was asked for, in order, refused or not."""
+        return [asked.request.command for asked in self.asked]
+
+    def on(
+        self,
+        command: Matcher,
+        answer: Answer | None = None,
+        *,
+        stdout: str | bytes = "",
+        stderr: str | bytes = "",
+        exit_code: int = 0,
+        outcome: Outcome | None = None,
+        duration: float = 0.01,
+        task: str = "",
+        remarks: tuple[str, ...] = (),
+        cwd_after: str = "",
+        exports: Mapping[str, str] | None = None,
+        until_cancelled: bool = False,
+        times: int | None = None,
+    ) -> ScriptedBash:
+        """Answer this command so; `Reply` says what each word means. `answer` stands for all of them: a Reply, a
+        Result, a text for stdout, or what gives one of these for a request.
+
+        Several answers to one command come one after the other, and the last again and again, unless `times` says how
+        often.
+        """
+        reply = Reply(
+            stdout=stdout,
+            stderr=stderr,
+            exit_code=exit_code,
+            outcome=outcome,
+            duration=duration,
+            task=task,
+            remarks=remarks,
+            cwd_after=cwd_after,
+            exports=exports or {},
+            until_cancelled=until_cancelled,
+        )
+        if answer is not None and reply != Reply():
+            raise TypeError("give an answer, or the words that make one, not both")
+        self._script.add(command, reply if answer is None else answer, times)
+        return self
+
+    def verify(self) -> None:
+        """AssertionError: something came that nobody expected, or what was to come in order, or a number of times, did
+        not."""
+        if self.unexpected:
+            raise self.unexpected[0]
+        if due := self._script.due():
+            came = "\n".join(f"  {command!r}" for command in self.commands) or "  nothing"
+            raise AssertionError("Was to come, and did not: " + ", ".join(due) + f"\nWhat came:\n{came}")
+
+    async def _walk(
+        self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
+    ) -> AsyncGenerator[Event, None]:
+        plan = plan_for(request, ctx, self.profile, host_environment(), self._kernel)
+        if carry is not None:
+            plan = carry.prepare(plan)
+        if watch is not None:
+            watch.planned(plan)
+        before = self.commands
+        place = len(before)
+        self.asked.append(Asked(request=request, ctx=ctx))
+        try:
+            async with aclosing(self._events(request, ctx, plan, carry, watch, before)) as events:
+                async for event in events:
+                    if isinstance(event, Ended):
+                        self.asked[place] = Asked(request=request, ctx=ctx, result=event.result)
+                    yield event
+        except UnexpectedCommand as error:
+            self.unexpected.append(error)
+            self.asked[place] = Asked(request=request, ctx=ctx, expected=False)
+            raise
+
+    async def _events(
+        self,
+        request: Request,
+        ctx: ToolContext,
+        plan: Plan,
+        carry: Carry | None,
+        watch: Watch | None,
+        before: list[str],
+    ) -> AsyncGenerator[Event, None]:
+        if self._check:
+            heard = None if watch is None else watch.heard
+            permitted = await permission(request, ctx, plan, self.profile.policy, heard)
+            if not isinstance(permitted, Plan):
+                yield Ended(unrun(request, plan, permitted))
+                return
+            plan = permitted
+        if ctx.cancel is not None and ctx.cancel.cancelled:
+            yield Ended(unrun(request, plan, Cancelled()))
+            return
+        answer = await self._answer(request, before)
+        number = next(self._numbers)
+        if isinstance(answer, Result):
+            events, reply, outcome = _as_given(answer, request, plan), Reply(), answer.outcome
+        else:
+            reply = Reply(stdout=answer) if isinstance(answer, str) else answer
+            events, (outcome, _) = _played(reply, request, ctx, plan, number), _end(reply, plan, number)
+        if carry is not None and isinstance(outcome, Exited):
+            _tell(carry.state, reply, plan)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def _answer(self, request: Request, before: list[str]) -> Reply | Result | str:
+        answer = self._script.answer_to(request, before)
+        if isinstance(answer, Reply | Result | str):
+            return answer
+        said = answer(request)
+        return said if isinstance(said, Reply | Result | str) else await said
+
+
+async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerator[Event, None]:
+    """A whole result, of this run."""
+    if given.pid is not None:
+        yield Started(given.pid)
+    if data := given.out.head + given.out.tail:
+        yield Chunk("stdout", data)
+    if data := given.err.head + given.err.tail:
+        yield Chunk("stderr", data)
+    remarks = (*plan.remarks, *given.remarks)
+    yield Ended(replace(given, command=request.command, cwd=plan.cwd, remarks=remarks, hidden=plan.hidden))
+
+
+async def _played(
+    reply: Reply, request: Request, ctx: ToolContext, plan: Plan, number: int
+) -> AsyncGenerator[Event, None]:
+    pid = PID + number
+    yield Started(pid)
+    collector = collector_for(plan)
+    try:
+        second: StreamName = "stdout" if plan.merge else "stderr"
+        texts: list[tuple[StreamName, str | bytes]] = [("stdout", reply.stdout), (second, reply.stderr)]
+        for name, text in [] if plan.background else texts:
+            if data := collector.feed(name, encoded(text)):
+                yield Chunk(name, data)
+        for name, data in collector.flush():
+            yield Chunk(name, data)
+        outcome, duration = _end(reply, plan, number)
+        if reply.until_cancelled:
+            await _cancelled(ctx)
+    finally:
+        spill = collector.close()
+    out, err, both = (Captured(),) * 3 if plan.background else collector.captured()
+    task = _task(reply, outcome, plan, pid)
+    said = () if task is None or plan.background else (goes_on(task),)
+    yield Ended(
+        Result(
+            command=request.command,
+            cwd=plan.cwd,
+            outcome=outcome,
+            out=out,
+            err=err,
+            both=both,
+            duration=duration,
+            pid=pid,
+            task=task,
+            spill=spill,
+            enforced=plan.enforced,
+            remarks=(*plan.remarks, *reply.remarks, *said),
+            hidden=plan.hidden,
+        )
+    )
+
+
+def _end(reply: Reply, plan: Plan, number: int) -> tuple[Outcome, float]:
+    """As it would have been, if it really took that long."""
+    name = reply.task or f"bash-{number:08x}"
+    if reply.until_cancelled:
+        return Cancelled(), reply.duration
+    if reply.outcome is not None:
+        return reply.outcome, reply.duration
+    if plan.background:
+        return Running(name), 0.0
+    if plan.yield_after is not None and (reply.task or reply.duration > plan.yield_after):
+        return Running(name, promoted=True), min(reply.duration, plan.yield_after)
+    if reply.duration > plan.timeout:
+        return TimedOut(plan.timeout), plan.timeout
+    return Exited(reply.exit_code), reply.duration
+
+
+def _task(reply: Reply, outcome: Outcome, plan: Plan, pid: int) -> TaskRef | None:
+    name = outcome.task if isinstance(outcome, Running) else reply.task
+    return reference(name, pid, place_for(plan)) if name else None
+
+
+async def _cancelled(ctx: ToolContext) -> None:
+    """Somebody throws the switch, or cancels whoever waits here."""
+    thrown, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def throw() -> None:
+        loop.call_soon_threadsafe(thrown.set)
+
+    forget = None if ctx.cancel is None else ctx.cancel.on_cancel(throw)
+    try:
+        await thrown.wait()
+    finally:
+        if forget is not None:
+            forget()
+
+
+def _tell(state: int, reply: Reply, plan: Plan) -> None:
+    """What a shell tells a session on its way out."""
+    cwd = os.path.normpath(os.path.join(plan.cwd, reply.cwd_after))
+    pairs = {**plan.env, **reply.exports}
+    told = "".join([f"{cwd}\0", *(f"{name}={value}\0" for name, value in pairs.items()), "\0"])
+    os.pwrite(state, encoded(told), 0)

@@ -1,0 +1,137 @@
+"""A script: what is answered to which command. Requests in, replies out; what nobody expected is an AssertionError."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from nacre.frozen import field, frozen
+from nacre.result import Outcome, Result
+from nacre.types import Request
+
+Matcher: TypeAlias = "str | re.Pattern[str] | Callable[[Request], bool]"
+"""The whole command, a pattern that is found in it, or whatever says yes to the request."""
+
+
+@frozen(kw_only=True)
+class Reply:
+    """How a command answers."""
+
+    stdout: str | bytes = ""
+    stderr: str | bytes = ""
+    exit_code: int = 0
+    outcome: Outcome | None = None
+    """Another end than an exit."""
+    duration: float = 0.01
+    """Seconds that it would take; nobody waits for them. More than its timeout, and it has timed out; more than its
+    `yield_after`, and it goes on as a task."""
+    task: str = ""
+    """The id under which it, or what it leaves running, goes on."""
+    remarks: tuple[str, ...] = ()
+    cwd_after: str = ""
+    """Where its shell ends, for a `Session`."""
+    exports: Mapping[str, str] = field(default_factory=dict)
+    """What its shell exports, for a `Session`."""
+    until_cancelled: bool = False
+    """It prints and then really waits, until the call is cancelled."""
+
+
+Said: TypeAlias = "Reply | Result | str"
+Answer: TypeAlias = "Said | Callable[[Request], Said | Awaitable[Said]]"
+
+
+class UnexpectedCommand(AssertionError):
+    """A command that the script has no answer to."""
+
+
+class Expectation:
+    """One line of a script."""
+
+    def __init__(self, matcher: Matcher, answer: Answer, times: int | None) -> None:
+        self.matcher = matcher
+        self.answer = answer
+        self.times = times
+        """None: any number of times."""
+        self.used = 0
+
+    @property
+    def spent(self) -> bool:
+        return self.times is not None and self.used >= self.times
+
+    @property
+    def due(self) -> bool:
+        """It has not come as often as it was to."""
+        return self.used < (self.times or 1)
+
+    def __str__(self) -> str:
+        return described(self.matcher)
+
+
+class Script:
+    def __init__(self, *, in_order: bool) -> None:
+        self._in_order = in_order
+        self._lines: list[Expectation] = []
+
+    def add(self, matcher: Matcher, answer: Answer, times: int | None) -> None:
+        if times is not None and times < 1:
+            raise ValueError(f"times is {times}; it must be at least 1")
+        self._lines.append(Expectation(matcher, answer, 1 if times is None and self._in_order else times))
+
+    def answer_to(self, request: Request, before: list[str]) -> Answer:
+        """UnexpectedCommand: there is none."""
+        line = self._next(request)
+        if line is None:
+            raise UnexpectedCommand(self._complaint(request.command, before))
+        line.used += 1
+        return line.answer
+
+    def due(self) -> list[str]:
+        """What was to come, in order or so many times, and has not."""
+        return [str(line) for line in self._lines if line.times is not None and line.due]
+
+    def _next(self, request: Request) -> Expectation | None:
+        if self._in_order:
+            left = [line for line in self._lines if not line.spent][:1]
+            return left[0] if left and matches(left[0].matcher, request) else None
+        fitting = [line for line in self._lines if not line.spent and matches(line.matcher, request)]
+        return next((line for line in fitting if line.due), fitting[-1] if fitting else None)
+
+    def _complaint(self, command: str, before: list[str]) -> str:
+        left = [line for line in self._lines if not line.spent]
+        lines = [f"Unexpected command: {command!r}"]
+        if not self._lines:
+            lines.append("Nothing is scripted: bash.on(COMMAND, stdout=…) says what is answered.")
+        elif not left:
+            lines.append("Everything that was scripted has come already.")
+        elif self._in_order:
+            lines.append(f"Next in the script: {left[0]}")
+        else:
+            lines += ["Scripted:", *(f"  {line}" for line in left)]
+            lines += _nearest(command, [line.matcher for line in left])
+        if before:
+            lines += ["Asked before:", *(f"  {each!r}" for each in before)]
+        return "\n".join(lines)
+
+
+def matches(matcher: Matcher, request: Request) -> bool:
+    if isinstance(matcher, str):
+        return matcher == request.command
+    if isinstance(matcher, re.Pattern):
+        return matcher.search(request.command) is not None
+    return bool(matcher(request))
+
+
+def described(matcher: Matcher) -> str:
+    if isinstance(matcher, str):
+        return repr(matcher)
+    if isinstance(matcher, re.Pattern):
+        return f"a command with /{matcher.pattern}/"
+    return f"a request that {getattr(matcher, '__name__', repr(matcher))} says yes to"
+
+
+def _nearest(command: str, matchers: list[Matcher]) -> list[str]:
+    import difflib
+
+    near = difflib.get_close_matches(command, [each for each in matchers if isinstance(each, str)], n=1)
+    return [f"Nearest: {near[0]!r}"] if near else []

@@ -1,0 +1,87 @@
+"""`nacre audit`, and what `nacre run` keeps for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.door import Done, Nacre, read_line
+
+ON = {"NACRE_AUDIT": "1"}
+
+
+@pytest.fixture
+def kept(nacre: Nacre) -> Nacre:
+    """Three runs."""
+    for command in ("echo hi", "exit 3", "rm -rf ~"):
+        nacre("run", command, env=ON)
+    return nacre
+
+
+def commands(done: Done) -> list[str]:
+    assert (done.code, done.err) == (0, b"")
+    return [json.loads(line)["command"] for line in done.out.splitlines()]
+
+
+def test_each_run_is_a_line(kept: Nacre) -> None:
+    done = kept("audit")
+    lines = [re.sub(r"^.{19}  (.{12})  +\S+  +", r"\1 ", line) for line in done.out.decode().splitlines()]
+    assert [line.split() for line in lines] == [
+        "exit 0 3 nacre run echo hi".split(),
+        "exit 3 0 nacre run exit 3".split(),
+        "refused 0 nacre run rm -rf ~".split(),
+    ]
+
+
+def test_the_records_as_they_are(kept: Nacre) -> None:
+    done = kept("audit", "--json")
+    assert commands(done) == ["echo hi", "exit 3", "rm -rf ~"]
+    first = json.loads(done.out.splitlines()[0])
+    assert (first["caller"], first["outcome"]) == ("nacre run", {"kind": "exited", "code": 0})
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--outcome", "failed"], ["exit 3", "rm -rf ~"]),
+        (["--outcome=refused"], ["rm -rf ~"]),
+        (["--rule", "rm-root-or-home"], ["rm -rf ~"]),
+        (["--caller", "nacre run"], ["echo hi", "exit 3", "rm -rf ~"]),
+        (["--conversation", "none"], []),
+        (["-n", "1"], ["rm -rf ~"]),
+        (["echo"], ["echo hi"]),
+    ],
+)
+def test_some_of_them(words: list[str], found: list[str], kept: Nacre) -> None:
+    assert commands(kept("audit", "--json", *words)) == found
+
+
+def test_those_to_come_are_shown_when_they_come(kept: Nacre) -> None:
+    with kept.started("audit", "--json", "--follow", "-n", "1") as program:
+        assert program.stdout is not None
+        assert json.loads(read_line(program.stdout.fileno()))["command"] == "rm -rf ~"
+        kept("run", "echo later", env=ON)
+        assert json.loads(read_line(program.stdout.fileno()))["command"] == "echo later"
+
+
+def test_without_a_trail_it_says_how_to_keep_one(nacre: Nacre) -> None:
+    nacre("run", "true")
+    done = nacre("audit")
+    assert (done.code, done.out) == (0, b"")
+    assert done.err.startswith(b"nacre: There is no audit trail at ")
+    assert b"NACRE_AUDIT=1" in done.err
+
+
+def test_a_trail_that_cannot_be_written_is_told_and_the_run_is_as_ever(nacre: Nacre, tmp_path: Path) -> None:
+    done = nacre("run", "echo fine", env={"NACRE_AUDIT": str(tmp_path)})
+    assert (done.code, done.out) == (0, b"fine\n")
+    assert done.err == f"nacre: This run is not in the audit trail {tmp_path}: Is a directory.\n".encode()
+
+
+def test_a_line_commands_no_terminal(nacre: Nacre) -> None:
+    nacre("run", "true '\x1b[2J\n'", env=ON)
+    assert b"\x1b" not in nacre("audit").out
+    assert nacre("audit").out.count(b"\n") == 1

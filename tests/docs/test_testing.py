@@ -1,0 +1,28 @@
+"""docs/testing.md and docs/observability.md say what is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("testing.md", "observability.md")}
+BLOCKS = [block for page in PAGES.values() for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
+
+
+@pytest.mark.parametrize("code", BLOCKS)
+def test_their_python_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+    assert done.stdout.splitlines() == re.findall(r"^(?:print|asyncio\.run)\(.*\)  # (.*)$", code, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_they_link_to_exists(name: str) -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", PAGES[name])
+    pages = [target.partition("#")[0] for target in targets if "://" not in target]
+    assert [page for page in pages if not (DOCS / page).exists()] == []

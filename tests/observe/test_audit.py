@@ -1,0 +1,229 @@
+"""The audit trail: what it keeps, for how long, and what happens when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+import re
+import stat
+import subprocess
+import sys
+import textwrap
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import Bash, InvalidRequest, ToolContext
+from nacre.observe import Audit
+from nacre.observe.trail import Trail
+from nacre.testing import ScriptedBash
+from tests.support.disks import small_disk
+from tests.support.hosts import run_host
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "audit.jsonl"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+async def test_each_run_is_one_line_that_says_who_asked_and_what_came_of_it(path: Path, tmp_path: Path) -> None:
+    bash = Bash("mycode", observers=(Audit(path),))
+    await bash.run("echo hi", ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="me"))
+    await bash.run("rm -rf ~")
+    first, second = lines(path)
+    assert (first["v"], first["host_pid"], first["uid"]) == (1, os.getpid(), os.geteuid())
+    assert first["time"].endswith("Z")
+    assert (first["caller"], first["conversation"], first["profile"]) == ("me", "c-1", "mycode")
+    assert (first["command"], first["plan"]["cwd"]) == ("echo hi", str(tmp_path))
+    assert first["outcome"] == {"kind": "exited", "code": 0}
+    assert first["sha256"] == hashlib.sha256(b"hi\n").hexdigest()
+    assert second["outcome"]["kind"] == "refused"
+    assert second["verdict"]["decision"] == "refuse"
+
+
+async def test_only_its_owner_can_read_it(path: Path) -> None:
+    await Bash(observers=(Audit(path),)).run("true")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+async def test_no_secret_and_no_control_character_stands_in_it(path: Path) -> None:
+    bash = Bash(observers=(Audit(path),))
+    await bash.run("echo 'hunter2-secret\x1b[2J\u202e\n'", ToolContext(secrets=("hunter2-secret",)))
+    text = path.read_bytes()
+    assert b"hunter2" not in text
+    assert text.count(b"\n") == 1
+    assert text.decode("ascii").rstrip("\n").isprintable()
+
+
+async def test_a_long_command_is_cut(path: Path) -> None:
+    await Bash(observers=(Audit(path),)).run("true " + "x" * 200_000)
+    assert path.stat().st_size < 20_000
+
+
+async def test_what_is_full_is_turned_over_and_the_oldest_goes(path: Path) -> None:
+    bash = Bash(observers=(Audit(path, max_bytes=2000, keep=2),))
+    for number in range(12):
+        await bash.run(f"true {number}")
+    files = sorted(entry.name for entry in path.parent.iterdir())
+    assert files == ["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2"]
+    assert all(entry.stat().st_size <= 2000 for entry in path.parent.iterdir())
+    kept = [record["command"] for record in Trail(str(path)).records()]
+    assert kept == [f"true {number}" for number in range(12 - len(kept), 12)]
+    assert len(kept) >= 3
+
+
+def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) -> None:
+    program = f"""
+        import asyncio, sys
+        from nacre.observe import Audit
+        from nacre.testing import ScriptedBash
+        bash = ScriptedBash(observers=(Audit({str(path)!r}, max_bytes=20_000, keep=1000),))
+        bash.on(lambda request: True, stdout="x" * 50)
+        async def main():
+            for number in range(100):
+                await bash.run(f"echo {{sys.argv[1]}} {{number}}")
+        asyncio.run(main())
+    """
+    code = textwrap.dedent(program)
+    running = [subprocess.Popen([sys.executable, "-c", code, name]) for name in ("a", "b", "c")]
+    assert [each.wait(60) for each in running] == [0, 0, 0]
+    trail = Trail(str(path))
+    found = sorted(record["command"] for record in trail.records())
+    assert found == sorted(f"echo {name} {number}" for name in "abc" for number in range(100))
+    assert trail.unreadable == 0
+    assert len(trail.files()) > 3
+
+
+async def test_what_cannot_be_written_disturbs_no_run_is_told_once_and_counted(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.parent.parent.joinpath("state").write_text("in the way")
+    audit = Audit(path)
+    bash = Bash(observers=(audit,))
+    for _ in range(3):
+        assert (await bash.run("echo fine")).output == "fine\n"
+    assert audit.lost == 3
+    (record,) = caplog.records
+    assert (record.name, record.levelno) == ("nacre.audit", logging.WARNING)
+    path.parent.unlink()
+    await bash.run("true")
+    assert [line["missing"] for line in lines(path)] == [3]
+    assert (audit.lost, audit.problem) == (3, "")
+
+
+async def test_a_full_disk_disturbs_no_run(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        audit = Audit(disk / "audit.jsonl")
+        (disk / "ballast").write_bytes(b"x" * 62 * 1024)
+        assert (await Bash(observers=(audit,)).run("echo fine")).output == "fine\n"
+        assert (audit.lost, audit.problem) == (1, "No space left on device")
+        (disk / "ballast").unlink()
+        await Bash(observers=(audit,)).run("true")
+        assert [line["command"] for line in lines(disk / "audit.jsonl")] == ["true"]
+
+
+async def test_half_a_line_spoils_no_other(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"v": 1, "comm')
+    await Bash(observers=(Audit(path),)).run("true")
+    trail = Trail(str(path))
+    assert [record["command"] for record in trail.records()] == ["true"]
+    assert trail.unreadable == 1
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "directory"])
+async def test_it_writes_to_a_file_of_its_own_and_to_nothing_else(kind: str, path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir()
+    other = tmp_path / "other"
+    if kind == "link":
+        path.symlink_to(other)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    audit = Audit(path)
+    assert (await Bash(observers=(audit,)).run("true")).ok
+    assert audit.lost == 1
+    assert not other.exists()
+
+
+async def test_the_environment_can_ask_for_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_AUDIT", str(path))
+    await Bash().run("true")
+    assert [line["command"] for line in lines(path)] == ["true"]
+    for no in ("", "0", "off"):
+        monkeypatch.setenv("NACRE_AUDIT", no)
+        assert Bash().observers == ()
+
+
+def test_the_usual_place_is_the_state_directory(tmp_path: Path) -> None:
+    program = f"""
+        import os
+        os.environ.update(NACRE_AUDIT="1", XDG_STATE_HOME={str(tmp_path)!r})
+        import nacre
+        assert nacre.run_sync("true").ok
+    """
+    run_host(program)
+    assert len(lines(tmp_path / "nacre" / "audit.jsonl")) == 1
+
+
+def test_a_fork_in_the_middle_of_a_line_leaves_the_child_able_to_write(path: Path) -> None:
+    program = f"""
+        import asyncio, os
+        from nacre.observe import Audit
+        from nacre.testing import ScriptedBash
+        audit = Audit({str(path)!r})
+        bash = ScriptedBash(observers=(audit,)).on("ls")
+        with audit._lock:
+            child = os.fork()
+            if not child:
+                asyncio.run(bash.run("ls"))
+                os._exit(0)
+            os.waitpid(child, 0)
+    """
+    run_host(program, within=20)
+    assert [line["command"] for line in lines(path)] == ["ls"]
+
+
+def test_a_path_that_depends_on_where_one_stands_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_AUDIT", "audit.jsonl")
+    with pytest.raises(InvalidRequest) as raised:
+        Bash()
+    assert (raised.value.code, raised.value.field) == ("bad_audit", "NACRE_AUDIT")
+
+
+def test_limits_that_make_no_sense_are_errors(path: Path) -> None:
+    with pytest.raises(ValueError, match="max_bytes"):
+        Audit(path, max_bytes=0)
+
+
+async def test_many_runs_at_once_are_a_line_each(path: Path) -> None:
+    bash = Bash(observers=(Audit(path),))
+    await asyncio.gather(*(bash.run(f"true {number}") for number in range(20)))
+    assert sorted(line["command"] for line in lines(path)) == sorted(f"true {number}" for number in range(20))
+
+
+async def test_who_follows_sees_each_line_also_in_the_next_file(path: Path) -> None:
+    bash = ScriptedBash(observers=(Audit(path, max_bytes=1500, keep=9),)).on(re.compile("."))
+    await bash.run("true before")
+    commands = iter([f"true {number}" for number in range(6)])
+
+    def write(_: float) -> None:
+        """While the reader waits, somebody else runs a command."""
+        asyncio.run(bash.run(next(commands)))
+
+    def followed() -> list[str]:
+        return [record["command"] for record in islice(Trail(str(path)).follow(write), 6)]
+
+    assert await asyncio.to_thread(followed) == [f"true {number}" for number in range(6)]
+    assert len(Trail(str(path)).files()) > 2

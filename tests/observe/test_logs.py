@@ -1,0 +1,79 @@
+"""What stands in the log, and what does not."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, ToolContext
+
+FIELDS = {
+    "nacre_run",
+    "nacre_command",
+    "nacre_cwd",
+    "nacre_access",
+    "nacre_profile",
+    "nacre_caller",
+    "nacre_conversation",
+}
+OF_THE_END = {
+    "nacre_outcome",
+    "nacre_error",
+    "nacre_exit_code",
+    "nacre_duration",
+    "nacre_bytes",
+    "nacre_pid",
+    "nacre_task",
+    "nacre_decision",
+    "nacre_rule",
+}
+
+
+def fields(record: logging.LogRecord) -> set[str]:
+    return {name for name in vars(record) if name.startswith("nacre_")}
+
+
+async def test_a_run_is_a_line_when_it_begins_and_a_line_when_it_has_ended(
+    bash: Bash, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.DEBUG, "nacre")
+    result = await bash.run("echo hi; exit 3", ToolContext(working_dir=tmp_path, caller="me"))
+    began, ended = caplog.records
+    assert (began.name, began.levelname) == ("nacre.run", "DEBUG")
+    assert began.getMessage() == f"began in {tmp_path}: echo hi; exit 3"
+    assert fields(began) == FIELDS
+    assert (ended.name, ended.levelname) == ("nacre.run", "INFO")
+    assert ended.getMessage() == f"exit 3 after {result.duration:.3f} s: echo hi; exit 3"
+    assert fields(ended) == FIELDS | OF_THE_END
+    said = vars(ended)
+    assert (said["nacre_outcome"], said["nacre_exit_code"], said["nacre_bytes"]) == ("exited", 3, 3)
+    assert (said["nacre_caller"], said["nacre_decision"], said["nacre_pid"]) == ("me", "allow", result.pid)
+    assert said["nacre_run"] == vars(began)["nacre_run"]
+
+
+async def test_with_the_level_that_programs_have_by_default_nothing_is_logged(
+    bash: Bash, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "nacre")
+    await bash.run("exit 3")
+    await bash.run("rm -rf /")
+    assert caplog.records == []
+
+
+async def test_a_message_is_one_line_whatever_the_command_holds(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "nacre")
+    await bash.run("echo 1\n# \x1b[2J \u202e\n" + "echo 2\n" * 500)
+    for record in caplog.records:
+        assert record.getMessage().isprintable()
+        assert len(record.getMessage()) < 500
+
+
+async def test_a_refusal_names_its_rule_and_no_secret(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "nacre")
+    await bash.run("rm -rf / hunter2-secret", ToolContext(secrets=("hunter2-secret",)))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("refused by rm-root-or-home: ")
+    assert vars(record)["nacre_rule"] == "rm-root-or-home"
+    assert "hunter2" not in repr(vars(record)) + record.getMessage()

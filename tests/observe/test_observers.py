@@ -1,0 +1,224 @@
+"""What an observer is told of a run, and what it cannot do to one."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel, Decision, Ended, InvalidRequest, Request, Session, Started, ToolContext
+from nacre.observe import Observed, RunBegan, RunEnded
+from nacre.result import Cancelled, Exited, Refused, Running
+from tests.support.hosts import run_host
+
+
+@pytest.fixture
+def seen() -> list[Observed]:
+    return []
+
+
+@pytest.fixture
+def watched(seen: list[Observed]) -> Bash:
+    return Bash(observers=(seen.append,))
+
+
+def ending(seen: list[Observed]) -> RunEnded:
+    """The one run that was seen."""
+    began, ended = seen
+    assert isinstance(began, RunBegan)
+    assert isinstance(ended, RunEnded)
+    assert ended.began == began
+    return ended
+
+
+async def test_a_run_is_told_with_who_asked_the_plan_the_verdict_and_the_result(
+    watched: Bash, seen: list[Observed], tmp_path: Path
+) -> None:
+    ctx = ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="my-agent")
+    request = Request("printf out; printf err >&2; exit 3", description="Say it", timeout=20)
+    result = await watched.run(request, ctx)
+    ended = ending(seen)
+    began = ended.began
+    assert (began.command, began.description, began.cwd) == (request.command, "Say it", str(tmp_path))
+    assert (began.profile, began.tool, began.caller, began.conversation_id) == ("default", "Bash", "my-agent", "c-1")
+    assert (began.access, began.mode, began.timeout, began.yield_after) == ("unrestricted", "default", 20.0, None)
+    assert ended.verdict is not None
+    assert ended.verdict.allowed
+    assert ended.result == result
+    assert (ended.error, ended.approved, ended.summary) == ("", None, "exit 3")
+    assert began.time <= ended.time
+
+
+async def test_the_digest_is_that_of_every_byte_printed_though_most_of_it_is_dropped(
+    watched: Bash, seen: list[Observed]
+) -> None:
+    result = await watched.run("seq 1 1000000")
+    assert result.dropped > 0
+    said = "".join(f"{number}\n" for number in range(1, 1_000_001)).encode()
+    assert ending(seen).digest == hashlib.sha256(said).hexdigest()
+
+
+async def test_what_prints_nothing_has_no_digest(watched: Bash, seen: list[Observed]) -> None:
+    await watched.run("true")
+    assert ending(seen).digest == ""
+
+
+async def test_a_refusal_is_told_with_its_rule(watched: Bash, seen: list[Observed]) -> None:
+    await watched.run("rm -rf ~")
+    ended = ending(seen)
+    assert ended.verdict is not None
+    assert (ended.verdict.decision, ended.verdict.rule) == (Decision.REFUSE, "rm-root-or-home")
+    assert ended.result is not None
+    assert isinstance(ended.result.outcome, Refused)
+    assert ended.result.pid is None
+
+
+@pytest.mark.parametrize("word", [True, False])
+async def test_what_a_person_said_is_told(word: bool, watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
+    await watched.run("git stash drop", ToolContext(working_dir=tmp_path, approve=lambda _: word))
+    ended = ending(seen)
+    assert ended.verdict is not None
+    assert ended.verdict.decision is Decision.ASK
+    assert ended.approved is word
+
+
+async def test_where_nobody_was_asked_nobody_has_said_anything(
+    watched: Bash, seen: list[Observed], tmp_path: Path
+) -> None:
+    await watched.run("git stash drop", ToolContext(working_dir=tmp_path))
+    assert ending(seen).approved is None
+
+
+async def test_a_request_that_cannot_be_meant_is_told_by_its_code(watched: Bash, seen: list[Observed]) -> None:
+    with pytest.raises(InvalidRequest):
+        await watched.run(Request("ls", cwd="/no/such/directory"))
+    ended = ending(seen)
+    assert (ended.error, ended.result, ended.verdict, ended.began.cwd) == ("cwd_missing", None, None, "")
+
+
+async def test_a_run_whose_stream_is_left_is_told_as_abandoned(watched: Bash, seen: list[Observed]) -> None:
+    async with aclosing(watched.stream("sleep 60")) as events:
+        async for event in events:
+            if isinstance(event, Started):
+                break
+    ended = ending(seen)
+    assert (ended.error, ended.result) == ("abandoned", None)
+
+
+async def test_a_cancelled_run_is_told_as_such(watched: Bash, seen: list[Observed]) -> None:
+    cancel = Cancel()
+    async for event in watched.stream("sleep 60", ToolContext(cancel=cancel)):
+        if isinstance(event, Started):
+            cancel.cancel()
+    ended = ending(seen)
+    assert ended.result is not None
+    assert ended.result.outcome == Cancelled()
+
+
+async def test_a_task_is_told_when_it_has_been_started(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
+    from nacre import Tasks
+
+    result = await watched.run(Request("sleep 60", mode="background"), ToolContext(output_dir=tmp_path))
+    assert result.task is not None
+    try:
+        ended = ending(seen)
+        assert ended.result is not None
+        assert ended.result.outcome == Running(result.task.id)
+        assert ended.to_dict()["task"] == result.task.id
+        assert ended.began.timeout is None
+    finally:
+        await Tasks(str(tmp_path)).kill(result.task.id)
+
+
+async def test_the_end_is_told_before_the_caller_hears_of_it(watched: Bash, seen: list[Observed]) -> None:
+    async for event in watched.stream("true"):
+        if isinstance(event, Ended):
+            assert len(seen) == 2
+
+
+async def test_runs_of_a_session_and_calls_of_a_tool_are_told_as_well(watched: Bash, seen: list[Observed]) -> None:
+    await Session(watched).run("cd /")
+    await watched.call({"command": "exit 4"})
+    ends = [event for event in seen if isinstance(event, RunEnded)]
+    assert [end.result.outcome for end in ends if end.result is not None] == [Exited(0), Exited(4)]
+
+
+async def test_an_observer_that_fails_disturbs_neither_the_run_nor_the_others(
+    seen: list[Observed], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(event: Observed) -> None:
+        raise RuntimeError("observer")
+
+    result = await Bash(observers=(fails, seen.append)).run("echo fine")
+    assert result.output == "fine\n"
+    ending(seen)
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+
+
+async def test_what_cannot_even_be_told_fails_as_it_would_unobserved(watched: Bash, seen: list[Observed]) -> None:
+    class Odd(Exception):
+        pass
+
+    class Description:
+        def __str__(self) -> str:
+            raise Odd
+
+    assert (await watched.run(Request("echo fine", description=Description()))).output == "fine\n"  # type: ignore[arg-type]
+    assert seen == []
+
+
+async def test_no_secret_stands_in_what_an_observer_would_write(
+    watched: Bash, seen: list[Observed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_TOKEN", "tok-inherited-7531")
+    ctx = ToolContext(secrets=("hunter2-secret",), conversation_id="hunter2-secret", caller="tok-inherited-7531")
+    await watched.run("echo hunter2-secret; rm -rf / tok-inherited-7531", ctx)
+    ended = ending(seen)
+    shown = repr(ended.began) + repr(ended.to_dict()) + ended.summary
+    assert "hunter2" not in shown
+    assert "tok-inherited" not in shown
+    assert ended.began.command == "echo [secret]; rm -rf / [secret]"
+
+
+async def test_a_record_is_plain_data(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
+    result = await watched.run("echo one; echo two >&2", ToolContext(working_dir=tmp_path))
+    ended = ending(seen)
+    assert ended.to_dict() == {
+        "id": ended.began.id,
+        "caller": "",
+        "conversation": "",
+        "profile": "default",
+        "command": "echo one; echo two >&2",
+        "description": "",
+        "verdict": {"decision": "allow", "rule": "", "reason": "", "approved": None},
+        "plan": {
+            "cwd": str(tmp_path),
+            "mode": "default",
+            "access": "unrestricted",
+            "enforced": [],
+            "timeout": 120.0,
+            "yield_after": None,
+        },
+        "outcome": {"kind": "exited", "code": 0},
+        "exit_code": 0,
+        "error": "",
+        "duration": round(result.duration, 6),
+        "elapsed": round(ended.time - ended.began.time, 6),
+        "pid": result.pid,
+        "task": None,
+        "bytes": {"stdout": 4, "stderr": 4, "output": 8},
+        "sha256": ended.digest,
+    }
+
+
+def test_without_observers_nothing_of_them_is_loaded() -> None:
+    program = """
+        import asyncio, sys, nacre
+        assert asyncio.run(nacre.run("true")).ok
+        names = ("hashlib", "opentelemetry", "nacre.observe.audit", "nacre.observe.logs", "nacre.observe.spans")
+        print([name for name in names if name in sys.modules])
+    """
+    assert run_host(program) == "[]\n"

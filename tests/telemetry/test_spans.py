@@ -1,0 +1,139 @@
+"""Runs as spans of the real SDK, kept in memory.
+
+Names: semantic conventions for GenAI (execute tool span) and for CLI programs, both in development; read 2026-11-16 at
+opentelemetry.io/docs/specs/semconv (gen-ai/gen-ai-spans, cli/cli-spans).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from nacre import Bash, Request, ToolContext
+from nacre.observe.spans import CONTENT
+from tests.support.hosts import run_host
+
+pytestmark = pytest.mark.telemetry
+
+EXPORTER = InMemorySpanExporter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _provider() -> None:
+    """A program sets one, once."""
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
+    trace.set_tracer_provider(provider)
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> None:
+    EXPORTER.clear()
+
+
+def the_span() -> ReadableSpan:
+    (span,) = EXPORTER.get_finished_spans()
+    return span
+
+
+async def test_a_run_is_a_span_that_executes_a_tool(bash: Bash, tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="me")
+    result = await bash.run("echo hi", ctx)
+    span = the_span()
+    assert (span.name, span.kind, span.status.status_code) == (
+        "execute_tool Bash",
+        SpanKind.INTERNAL,
+        StatusCode.UNSET,
+    )
+    attributes = dict(span.attributes or {})
+    assert len(str(attributes.pop("nacre.run.id"))) == 16
+    assert attributes == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "Bash",
+        "gen_ai.tool.type": "function",
+        "gen_ai.conversation.id": "c-1",
+        "process.executable.name": "bash",
+        "process.working_directory": str(tmp_path),
+        "process.pid": result.pid,
+        "process.exit.code": 0,
+        "nacre.profile": "default",
+        "nacre.caller": "me",
+        "nacre.mode": "default",
+        "nacre.access": "unrestricted",
+        "nacre.timeout": 120.0,
+        "nacre.decision": "allow",
+        "nacre.outcome": "exited",
+        "nacre.output.bytes": 3,
+    }
+    assert span.start_time is not None
+    assert span.end_time is not None
+    assert span.end_time - span.start_time >= result.duration * 0.9e9
+    assert span.instrumentation_scope is not None
+    assert span.instrumentation_scope.name == "nacre"
+
+
+async def test_it_belongs_to_what_the_caller_is_doing(bash: Bash) -> None:
+    with trace.get_tracer("agent").start_as_current_span("turn") as turn:
+        await bash.run("true")
+    run, _ = EXPORTER.get_finished_spans()
+    assert run.parent is not None
+    assert run.parent.span_id == turn.get_span_context().span_id
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"), [("exit 3", "nonzero_exit"), ("rm -rf ~", "refused"), ("kill -9 $$", "signalled")]
+)
+async def test_what_does_not_succeed_is_an_error_of_one_of_few_kinds(command: str, kind: str, bash: Bash) -> None:
+    await bash.run(command)
+    span = the_span()
+    assert span.status.status_code is StatusCode.ERROR
+    assert (span.attributes or {})["error.type"] == kind
+
+
+async def test_a_timeout_and_a_request_that_cannot_be_meant_are_errors(bash: Bash) -> None:
+    await bash.run(Request("sleep 60", timeout=0.2))
+    with pytest.raises(Exception, match="does not exist"):
+        await bash.run(Request("ls", cwd="/no/such/directory"))
+    kinds = [(span.attributes or {})["error.type"] for span in EXPORTER.get_finished_spans()]
+    assert kinds == ["timed_out", "cwd_missing"]
+
+
+async def test_the_command_is_recorded_only_where_content_is_asked_for_and_masked(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx = ToolContext(secrets=("hunter2-secret",))
+    await bash.run("echo hunter2-secret", ctx)
+    assert "hunter2" not in the_span().to_json()
+    assert "echo" not in the_span().to_json()
+    EXPORTER.clear()
+    monkeypatch.setenv(CONTENT, "true")
+    await bash.run("echo hunter2-secret", ctx)
+    assert "hunter2" not in the_span().to_json()
+    arguments = (the_span().attributes or {})["gen_ai.tool.call.arguments"]
+    assert json.loads(str(arguments)) == {"command": "echo [secret]"}
+
+
+def test_without_a_provider_nothing_is_done() -> None:
+    program = """
+        import asyncio, nacre, opentelemetry.trace
+        from nacre.observe.spans import tracing
+        assert asyncio.run(nacre.run("true")).ok
+        print(tracing())
+    """
+    assert run_host(program) == "[]\n"
+
+
+def test_a_program_that_does_not_trace_loads_none_of_it() -> None:
+    program = """
+        import asyncio, sys, nacre
+        assert asyncio.run(nacre.run("true")).ok
+        print([name for name in sys.modules if name.startswith("opentelemetry")])
+    """
+    assert run_host(program) == "[]\n"

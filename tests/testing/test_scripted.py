@@ -1,0 +1,275 @@
+"""ScriptedBash is a Bash, but for the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel, Chunk, Ended, InvalidRequest, Request, Result, Session, Started, ToolContext
+from nacre.observe import RunEnded
+from nacre.profiles import NAMES
+from nacre.result import Cancelled, Exited, OverLimit, Refused, Running, TimedOut
+from nacre.testing import Reply, ScriptedBash, UnexpectedCommand, result
+
+
+@pytest.fixture
+def scripted() -> ScriptedBash:
+    return ScriptedBash()
+
+
+async def agent(bash: Bash, ctx: ToolContext) -> str:
+    """What a user has: it takes a Bash, and knows nothing of tests."""
+    return (await bash.call({"command": "make"}, ctx)).text
+
+
+async def test_it_stands_where_a_bash_is_expected(scripted: ScriptedBash, tmp_path: Path) -> None:
+    scripted.on("make", stdout="nothing to do\n")
+    assert await agent(scripted, ToolContext(working_dir=tmp_path)) == "nothing to do"
+
+
+def timeless(text: str) -> str:
+    return re.sub(r"\d+(\.\d+)?(?= ?m?s\b)|(?<=_ms\": )\d+", "N", text)
+
+
+@pytest.mark.parametrize("profile", NAMES)
+async def test_what_a_model_reads_is_what_it_would_read_of_the_real_command(profile: str, tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    scripted = ScriptedBash(profile)
+    scripted.on("printf 'a\\nb\\n'; exit 3", stdout="a\nb\n", exit_code=3)
+    arguments = {"command": "printf 'a\\nb\\n'; exit 3"}
+    arguments |= {"description": "Print"} if profile == "mycode" else {}
+    real, made = await Bash(profile).call(arguments, ctx), await scripted.call(arguments, ctx)
+    assert real.result is not None
+    assert timeless(made.text) == timeless(real.text)
+    assert made.data.keys() == real.data.keys()
+
+
+@pytest.mark.parametrize("profile", NAMES)
+def test_its_definition_is_the_real_one(profile: str, tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    assert ScriptedBash(profile).definition(ctx) == Bash(profile).definition(ctx)
+
+
+def test_every_machine_can_confine_it(scripted: ScriptedBash, tmp_path: Path) -> None:
+    assert scripted.access_modes == ("unrestricted", "workspace", "restricted")
+    assert "network" in scripted.constraints(ToolContext(working_dir=tmp_path, access="restricted"))
+
+
+async def test_a_confined_run_says_what_would_be_enforced(scripted: ScriptedBash, tmp_path: Path) -> None:
+    scripted.on("ls")
+    ran = await scripted.run("ls", ToolContext(working_dir=tmp_path, access="restricted"))
+    assert "writes" in ran.enforced
+
+
+async def test_a_stream_has_the_same_events(scripted: ScriptedBash) -> None:
+    scripted.on("make", stdout="out\n", stderr="err\n", exit_code=2)
+    events = [event async for event in scripted.stream("make")]
+    started, out, err, ended = events
+    assert isinstance(started, Started)
+    assert (out, err) == (Chunk("stdout", b"out\n"), Chunk("stderr", b"err\n"))
+    assert isinstance(ended, Ended)
+    assert (ended.result.outcome, ended.result.stdout, ended.result.stderr) == (Exited(2), "out\n", "err\n")
+    assert ended.result.pid == started.pid
+
+
+async def test_a_pattern_is_found_anywhere_in_a_command_and_a_function_sees_the_request(
+    scripted: ScriptedBash, tmp_path: Path
+) -> None:
+    def is_slow(request: Request) -> bool:
+        return request.mode == "slow"
+
+    scripted.on(re.compile(r"git (log|diff)\b"), stdout="git\n").on(is_slow, stdout="slow\n")
+    assert (await scripted.run("cd x; git log -3")).output == "git\n"
+    assert (await scripted.run(Request("whatever", mode="slow"))).output == "slow\n"
+
+
+async def test_an_answer_can_be_made_from_the_request(scripted: ScriptedBash) -> None:
+    async def later(request: Request) -> Reply:
+        await asyncio.sleep(0)
+        return Reply(stdout=request.command.upper(), exit_code=1)
+
+    scripted.on(re.compile("^echo"), lambda request: request.command.removeprefix("echo "))
+    scripted.on(re.compile("^say"), later)
+    assert (await scripted.run("echo hello")).output == "hello"
+    said = await scripted.run("say so")
+    assert (said.output, said.exit_code) == ("SAY SO", 1)
+
+
+async def test_a_whole_result_can_be_the_answer(scripted: ScriptedBash, tmp_path: Path) -> None:
+    limit = OverLimit("memory", 1e9, 2e9)
+    scripted.on("make", result(stdout="half", outcome=limit, duration=7))
+    made = await scripted.run("make", ToolContext(working_dir=tmp_path))
+    assert (made.command, made.cwd, made.outcome, made.output) == ("make", str(tmp_path), limit, "half")
+    assert made.duration == 7
+
+
+async def test_several_answers_come_one_after_the_other_and_the_last_stays(scripted: ScriptedBash) -> None:
+    scripted.on("pytest", exit_code=1).on("pytest", exit_code=0)
+    assert [(await scripted.run("pytest")).exit_code for _ in range(4)] == [1, 0, 0, 0]
+
+
+async def test_an_unexpected_command_fails_with_what_was_scripted_and_what_came_before(
+    scripted: ScriptedBash,
+) -> None:
+    scripted.on("git status").on(re.compile("^ls"))
+    await scripted.run("ls -l")
+    with pytest.raises(UnexpectedCommand) as raised:
+        await scripted.run("git stauts")
+    assert str(raised.value) == (
+        "Unexpected command: 'git stauts'\n"
+        "Scripted:\n"
+        "  'git status'\n"
+        "  a command with /^ls/\n"
+        "Nearest: 'git status'\n"
+        "Asked before:\n"
+        "  'ls -l'"
+    )
+
+
+async def test_an_unexpected_command_fails_the_test_though_the_program_catches_everything(
+    scripted: ScriptedBash,
+) -> None:
+    with contextlib.suppress(Exception):
+        await scripted.call({"command": "curl example.org"})
+    with pytest.raises(UnexpectedCommand, match="Nothing is scripted"):
+        scripted.verify()
+
+
+async def test_in_order_means_exactly_so() -> None:
+    scripted = ScriptedBash(in_order=True).on("one").on("two")
+    with pytest.raises(UnexpectedCommand, match="Next in the script: 'one'"):
+        await scripted.run("two")
+    scripted = ScriptedBash(in_order=True).on("one").on("two")
+    await scripted.run("one")
+    with pytest.raises(AssertionError, match=r"Was to come, and did not: 'two'\nWhat came:\n  'one'"):
+        scripted.verify()
+    await scripted.run("two")
+    scripted.verify()
+    with pytest.raises(UnexpectedCommand, match="has come already"):
+        await scripted.run("two")
+
+
+async def test_what_is_to_come_twice_comes_twice_and_no_more(scripted: ScriptedBash) -> None:
+    scripted.on("make", times=2)
+    await scripted.run("make")
+    with pytest.raises(AssertionError, match="'make'"):
+        scripted.verify()
+    await scripted.run("make")
+    scripted.verify()
+    with pytest.raises(UnexpectedCommand):
+        await scripted.run("make")
+
+
+async def test_what_the_checker_refuses_is_refused_and_needs_no_answer(scripted: ScriptedBash) -> None:
+    refused = await scripted.run("rm -rf ~")
+    assert isinstance(refused.outcome, Refused)
+    scripted.verify()
+    unchecked = ScriptedBash(check=False).on("rm -rf ~", stdout="gone")
+    assert (await unchecked.run("rm -rf ~")).output == "gone"
+
+
+async def test_what_asks_is_a_persons_word(scripted: ScriptedBash, tmp_path: Path) -> None:
+    scripted.on("git stash drop", stdout="Dropped")
+    ctx = ToolContext(working_dir=tmp_path, approve=lambda verdict: verdict.rule == "git-stash-drop")
+    assert (await scripted.run("git stash drop", ctx)).output == "Dropped"
+    assert isinstance((await scripted.run("git stash drop")).outcome, Refused)
+
+
+async def test_a_request_that_cannot_be_meant_is_the_same_error(scripted: ScriptedBash) -> None:
+    with pytest.raises(InvalidRequest):
+        await scripted.run(Request("ls", cwd="/no/such/directory"))
+    answer = await scripted.call({"comand": "ls"})
+    assert answer.error == (await Bash().call({"comand": "ls"})).error != ""
+    assert scripted.asked == []
+
+
+async def test_what_takes_longer_than_its_timeout_has_timed_out_and_nobody_waits(scripted: ScriptedBash) -> None:
+    scripted.on("make", stdout="half", duration=3600)
+    late = await scripted.run(Request("make", timeout=900))
+    assert (late.outcome, late.duration, late.output) == (TimedOut(900.0), 900.0, "half")
+
+
+async def test_what_takes_longer_than_the_caller_waits_goes_on_as_a_task(scripted: ScriptedBash) -> None:
+    scripted.on("make", stdout="half", duration=60, task="bash-0000abcd")
+    late = await scripted.run(Request("make", yield_after=30))
+    assert late.outcome == Running("bash-0000abcd", promoted=True)
+    assert late.task is not None
+    assert late.task.id == "bash-0000abcd"
+    assert "bash-0000abcd" in " ".join(late.remarks)
+
+
+async def test_a_background_command_is_a_task_at_once(scripted: ScriptedBash) -> None:
+    scripted.on("npm run dev", stdout="not read", task="bash-0000abcd")
+    started = await scripted.run(Request("npm run dev", mode="background"))
+    assert (started.outcome, started.output) == (Running("bash-0000abcd"), "")
+    assert started.ok
+
+
+async def test_output_is_bounded_as_it_would_be(scripted: ScriptedBash) -> None:
+    scripted.on("yes", stdout="y\n" * 2_000_000)
+    long = await scripted.run("yes")
+    assert (long.seen, long.dropped > 0, long.spill is not None) == (4_000_000, True, True)
+
+
+async def test_secrets_are_masked_in_answers(scripted: ScriptedBash) -> None:
+    scripted.on("cat key", stdout="the key is hunter2-secret\n")
+    answer = await scripted.call({"command": "cat key"}, ToolContext(secrets=("hunter2-secret",)))
+    assert answer.text == "the key is [secret]"
+
+
+async def test_it_can_wait_to_be_cancelled(scripted: ScriptedBash) -> None:
+    scripted.on("tail -f log", stdout="line\n", until_cancelled=True)
+    cancel = Cancel()
+    ended: list[Result] = []
+    async for event in scripted.stream("tail -f log", ToolContext(cancel=cancel)):
+        if isinstance(event, Chunk):
+            cancel.cancel()
+        elif isinstance(event, Ended):
+            ended.append(event.result)
+    assert [(each.outcome, each.output) for each in ended] == [(Cancelled(), "line\n")]
+
+
+async def test_what_was_cancelled_before_is_not_run(scripted: ScriptedBash) -> None:
+    cancel = Cancel()
+    cancel.cancel()
+    assert (await scripted.run("anything", ToolContext(cancel=cancel))).outcome == Cancelled()
+
+
+async def test_a_session_carries_over_what_the_script_says(scripted: ScriptedBash, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    scripted.on("cd sub; export MODE=fast", cwd_after="sub", exports={"MODE": "fast"}).on("pwd")
+    session = Session(scripted, ToolContext(working_dir=tmp_path))
+    await session.run("cd sub; export MODE=fast")
+    assert session.cwd == str(tmp_path / "sub")
+    assert session.changes == {"MODE": "fast"}
+    last = await session.run("pwd")
+    assert (last.cwd, last.remarks) == (str(tmp_path / "sub"), ())
+
+
+async def test_it_is_observed_like_any_other() -> None:
+    seen: list[object] = []
+    scripted = ScriptedBash(observers=(seen.append,)).on("ls", stdout="a\n")
+    await scripted.run("ls")
+    (end,) = (event for event in seen if isinstance(event, RunEnded))
+    assert end.to_dict()["bytes"]["output"] == 2
+
+
+async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_path: Path) -> None:
+    scripted.on("make")
+    ctx = ToolContext(working_dir=tmp_path)
+    request = Request("make", timeout=5)
+    made = await scripted.run(request, ctx)
+    (asked,) = scripted.asked
+    assert (asked.request, asked.ctx.working_dir, asked.result) == (request, tmp_path, made)
+    assert scripted.commands == ["make"]
+
+
+def test_two_ways_to_answer_at_once_are_a_mistake(scripted: ScriptedBash) -> None:
+    with pytest.raises(TypeError, match="not both"):
+        scripted.on("ls", "text", exit_code=1)
+    with pytest.raises(ValueError, match="times is 0"):
+        scripted.on("ls", times=0)
