@@ -15,12 +15,14 @@ import pytest
 
 from nacre.hooks.places import AGENTS
 from tests.cli.door import Done, Nacre, finish
-from tests.hooks.fixtures import CASES, FIXTURES, payload_of
+from tests.hooks.fixtures import FIXTURES, payload_of
 from tests.support.waiting import PATIENCE
 
-
 SEEN = [
-    case for case in CASES if case.id and case.id.split(": ")[1] in ("no opinion", "refused", "asked", "no command")
+    pytest.param(agent, case, id=f"{agent}: {case['name']}")
+    for agent, fixture in FIXTURES.items()
+    for case in fixture["cases"]
+    if case["name"] in ("no opinion", "refused", "asked", "no command")
 ]
 
 
