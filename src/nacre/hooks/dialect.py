@@ -104,7 +104,7 @@ def because(verdict: Verdict, *, asks: bool) -> str:
     """For the model, or for the person who is asked: what, why, and what to do instead."""
     text = f"nacre ({verdict.rule}): {verdict.reason}"
     if verdict.decision is Decision.ASK and not asks:
-        text += " It needs a person's word, which this hook cannot get: ask the user to run it."
+        text = f"{text.rstrip('.')}. It needs a person's word, which this hook cannot get: ask the user to run it."
     return short(text)
 
 
