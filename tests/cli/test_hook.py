@@ -79,6 +79,24 @@ def test_an_error_of_our_own_refuses(nacre: Nacre, tmp_path: Path) -> None:
     assert b"MemoryError" in done.err
 
 
+def test_what_takes_too_long_is_refused_before_the_agent_gives_up(nacre: Nacre) -> None:
+    program = """
+import sys
+import nacre.cli.hook as hook, nacre.hooks.answer as answer
+def judge(asked):
+    while True:
+        pass
+hook.PATIENCE, answer.judge = 0.1, judge
+sys.exit(hook.hook([]))
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, input=ALLOWED, capture_output=True, timeout=PATIENCE, env=nacre.env, check=False)
+    assert done.returncode == 2
+    assert (
+        done.stderr == b"nacre hook failed (TimeoutError: no answer within 0.1 seconds), so the command is refused.\n"
+    )
+
+
 def test_a_directory_that_is_gone_is_no_reason_to_let_it_pass(nacre: Nacre, tmp_path: Path) -> None:
     payload = json.loads(REFUSED)
     del payload["cwd"]

@@ -83,6 +83,11 @@ def test_it_is_written_as_the_file_is() -> None:
     )
 
 
+def test_what_the_file_has_to_say_for_itself_is_added_unless_it_does() -> None:
+    assert json.loads(add("{}", PATH, ENTRY, {"version": 1})) == {"version": 1, "hooks": {"PreToolUse": [ENTRY]}}
+    assert json.loads(add('{"version": 2}', PATH, ENTRY, {"version": 1}))["version"] == 2
+
+
 def test_another_hook_beside_it_stays() -> None:
     text = json.dumps(
         {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"command": "mine"}, {"command": "nacre hook"}]}]}}

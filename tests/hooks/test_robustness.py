@@ -79,6 +79,14 @@ def test_a_reason_stays_short_however_long_the_command() -> None:
     assert len(reply.err) <= LONGEST + 1
 
 
+@pytest.mark.parametrize("agent", FIXTURES)
+def test_a_command_that_no_shell_is_given_is_not_read(agent: str) -> None:
+    text = json.dumps(payload_of(agent, "no opinion")).replace("npm test", "a;" * 2_000_000)
+    reply = answer(text.encode())
+    assert reply.code == 2
+    assert "its `command` is longer than 256 KiB" in reply.err
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_answered(payload: bytes) -> None:
     reply = answer(payload)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nacre.hooks.dialect import Reply
 
 REFUSE = 2
+PATIENCE = 20.0
+"""Seconds. An agent that has waited long enough (a minute, in some) runs the command; a refusal has to come first."""
 
 _HELP = """\
 usage: nacre hook [--no-ask]                     guard an agent: its JSON on stdin, the answer in its dialect
@@ -42,6 +44,8 @@ def hook(words: list[str]) -> int:
         return _hook(words)
     except BaseException as error:
         return _say(_failure(error))
+    finally:
+        _stop_clock()
 
 
 def _hook(words: list[str]) -> int:
@@ -52,6 +56,7 @@ def _hook(words: list[str]) -> int:
     if os.isatty(0):
         put(_HELP, to=2)
         return REFUSE
+    _start_clock()
     from nacre.hooks.answer import LARGEST, answer
 
     return _say(answer(_input(LARGEST + 1), ask="--no-ask" not in asked))
@@ -63,6 +68,22 @@ def _input(most: int) -> bytes:
         parts.append(part)
         most -= len(part)
     return b"".join(parts)
+
+
+def _start_clock() -> None:
+    import signal
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"no answer within {PATIENCE:g} seconds")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)  # again and again, should somebody take the first for his own
+
+
+def _stop_clock() -> None:
+    import signal
+
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _failure(error: BaseException) -> Reply:

@@ -24,6 +24,9 @@ REFUSE = 2
 LONGEST = 2000
 """Characters of a reason: a model reads it, and one command can hold megabytes."""
 
+LONGEST_COMMAND = 256 * 1024
+"""Characters. Linux takes half of it as an argument, and to read megabytes would take longer than agents wait."""
+
 
 @frozen
 class Asked:
@@ -91,6 +94,8 @@ def command_in(fields: Fields, *, cwd: object, asks: bool, event: str) -> Asked 
         return Bad("the call of a shell has no `command`" if command is None else "its `command` is no text")
     if not command.strip():
         return Bad("its `command` is empty")
+    if len(command) > LONGEST_COMMAND:
+        return Bad(f"its `command` is longer than {LONGEST_COMMAND // 1024} KiB")
     if "\0" in command:
         return Bad("its `command` holds a NUL byte, which no shell can take")
     if cwd is None or cwd == "":
