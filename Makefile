@@ -29,6 +29,11 @@ test: venv ## the behaviour tests
 test-slow: venv ## what takes long to prove: bounds on work, floods, thousands of runs
 	$(BIN)/pytest -m slow --dist=load $(ARGS)
 
+.PHONY: test-agents
+test-agents: venv ## hooks in real agents, with a model on loopback (needs npm and the registry)
+	scripts/agents.sh .agents
+	NACRE_AGENTS=$(CURDIR)/.agents $(BIN)/pytest -m agents $(ARGS) tests/agents
+
 .PHONY: test-portable
 test-portable: venv ## the same with the Linux parts switched off (the checker and the text pipeline have none)
 	scripts/need-ps.sh
@@ -77,7 +82,7 @@ constraints: ## pin the newest development dependencies anew (needs uv)
 
 .PHONY: clean
 clean: ## remove environments and caches
-	rm -rf .venv .venv-* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .agents .venv .venv-* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: venv

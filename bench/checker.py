@@ -47,13 +47,20 @@ def script(commands: list[str]) -> list[Row]:
 
 async def alone() -> list[Row]:
     python = sys.executable
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls -la | sort"}, "permission_mode": "default"}
+    payload = json.dumps({"session_id": "1", "cwd": "/tmp", "hook_event_name": "PreToolUse", **call})
     took = await medians(
-        {"python": process(python, "-c", "pass"), "check": process(python, "-m", "nacre", "check", "ls -la | sort")},
+        {
+            "python": process(python, "-c", "pass"),
+            "check": process(python, "-m", "nacre", "check", "ls -la | sort"),
+            "hook": process("sh", "-c", 'printf %s "$2" | "$1" -m nacre hook || exit 2', "sh", python, payload),
+        },
         rounds=30,
     )
     return [
         Row("`nacre check` as a process, in all", ms(took["check"]), "", "≤ 80 ms"),
         Row("… of which bare Python", ms(took["python"])),
+        Row("`nacre hook`, by the shell as an agent does", ms(took["hook"]), "", "≤ 80 ms"),
     ]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FAILED = 125
 UNANSWERED = 3
 """FAILED, of the commands that answer with 0, 1 and 2."""
+NOT_GUARDED = 2
+"""FAILED, of a hook: to the agent any other code would mean that the command may run."""
 REFUSED = 126
 INTERRUPTED = 130
 CLOSED = 141
@@ -28,6 +30,8 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre check [options] 'command'   may it run? allow, ask or refuse; nothing is run
        nacre explain 'command'           what it would run, and what the checker says of it
        nacre rules [ID]                  what the checker looks for, and why
+       nacre hook                        the checker as the guard of Claude Code, Codex, Gemini CLI and Cursor
+       nacre hook install AGENT          write it into the agent's settings
        nacre doctor [--json]             what this machine supports
        nacre config [--json]             what is configured here, and where each value came from
 
@@ -73,9 +77,9 @@ def _answer(words: list[str], *, own: bool) -> int:
         except Exception as error:
             return _complain(error, failed=_failed(words), as_json=_as_json(words))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return NOT_GUARDED if _guards(words) else INTERRUPTED
     except BrokenPipeError:
-        return CLOSED
+        return NOT_GUARDED if _guards(words) else CLOSED
     except CannotWrite as error:
         say(f"The output could not be written: {error}.")
         return _failed(words)
@@ -87,7 +91,13 @@ def _as_json(words: list[str]) -> bool:
     return "--view" in words and words[words.index("--view") + 1 :][:1] == ["json"]
 
 
+def _guards(words: list[str]) -> bool:
+    return words[:1] == ["hook"] and words[1:2] != ["install"]
+
+
 def _failed(words: list[str]) -> int:
+    if _guards(words):
+        return NOT_GUARDED
     return UNANSWERED if words[:1] in (["check"], ["explain"], ["rules"]) else FAILED
 
 
@@ -101,6 +111,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.check import check
 
             return check(rest)
+        case ["hook", *rest]:
+            from nacre.cli.hook import hook
+
+            return hook(rest)
         case ["explain", *rest]:
             from nacre.cli.explain import explain
 

@@ -25,6 +25,7 @@ COMMANDS = (
     "schema",
     "profiles",
     "audit",
+    "hook",
 )
 
 

@@ -1,0 +1,52 @@
+"""Settings files on the disk: read, replaced as a whole, and what they were before kept beside them.
+
+A link stays a link, a mode stays a mode, and a file is never half written.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+_BEFORE = ".before-nacre"
+
+
+def read(path: str) -> bytes | None:
+    """None: there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def kept(path: str) -> str:
+    """Where the file is kept as it was before."""
+    return os.path.realpath(path) + _BEFORE
+
+
+def write(path: str, data: bytes | None, *, like: str | None = None) -> None:
+    """None: the file goes. `like`: whose mode it gets; its own, if it is there."""
+    path = os.path.realpath(path)
+    if data is None:
+        os.unlink(path)
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    mode = None
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(os.stat(like or path).st_mode)
+    aside = f"{path}.{os.getpid()}.new"
+    try:
+        fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else 0o600)
+        with open(fd, "wb") as file:
+            if mode is not None:
+                os.fchmod(fd, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        os.replace(aside, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise

@@ -1,0 +1,311 @@
+"""`nacre hook`: the guard of other agents, and its place in their settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.hooks.places import AGENTS
+from tests.cli.door import Done, Nacre, finish
+from tests.hooks.fixtures import FIXTURES, payload_of
+from tests.support.waiting import PATIENCE
+
+SEEN = [
+    pytest.param(agent, case, id=f"{agent}: {case['name']}")
+    for agent, fixture in FIXTURES.items()
+    for case in fixture["cases"]
+    if case["name"] in ("no opinion", "refused", "asked", "no command")
+]
+
+
+@pytest.mark.parametrize(("agent", "case"), SEEN)
+def test_the_program_says_what_the_dialect_says(nacre: Nacre, agent: str, case: dict[str, Any]) -> None:
+    done = nacre("hook", stdin=json.dumps(case["payload"]).encode())
+    assert done.code == case["code"]
+    assert bool(done.err) == (case["code"] == 2)
+    assert bool(done.out) == ("out" in case)
+
+
+REFUSED = json.dumps(payload_of("claude-code", "refused")).encode()
+ALLOWED = json.dumps(payload_of("claude-code", "no opinion")).encode()
+ASKED = json.dumps(payload_of("claude-code", "asked")).encode()
+
+
+@pytest.mark.parametrize("stdin", [b"", b"{", b"\xff", b"[]"])
+def test_what_cannot_be_read_is_refused(nacre: Nacre, stdin: bytes) -> None:
+    done = nacre("hook", stdin=stdin)
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith(b"nacre hook was given something that it cannot read: ")
+
+
+def test_nobody_is_asked_where_that_was_ruled_out(nacre: Nacre) -> None:
+    assert nacre("hook", stdin=ASKED).code == 0
+    assert nacre("hook", "--no-ask", stdin=ASKED).code == 2
+
+
+@pytest.mark.parametrize("words", [["--bogus"], ["claude-code"], ["--no-ask", "x"]])
+def test_a_hook_that_is_called_wrongly_refuses(nacre: Nacre, words: list[str]) -> None:
+    done = nacre("hook", *words, stdin=ALLOWED)
+    assert (done.code, done.out) == (2, b"")
+    assert done.err
+
+
+@pytest.mark.parametrize("closed", ["<&-", "1>&-"])
+def test_a_hook_without_its_streams_refuses(nacre: Nacre, closed: str) -> None:
+    payload = json.dumps(payload_of("cursor", "asked")).encode()
+    with nacre.started("hook", through=("bash", "-c", f'exec "$@" {closed}', "bash")) as program:
+        assert finish(program, payload).code == 2
+
+
+def test_an_answer_that_nobody_can_read_is_a_refusal(nacre: Nacre) -> None:
+    with open("/dev/full", "wb") as full, nacre.started("hook", stdout=full.fileno()) as program:
+        assert finish(program, ASKED).code == 2
+
+
+def test_an_error_of_our_own_refuses(nacre: Nacre, tmp_path: Path) -> None:
+    broken = tmp_path / "nacre"
+    shutil.copytree(Path(__file__).parents[2] / "src" / "nacre", broken)
+    (broken / "checking.py").write_text("raise MemoryError\n")
+    done = nacre("hook", stdin=ALLOWED, env={"PYTHONPATH": str(tmp_path)})
+    assert done.code == 2
+    assert b"MemoryError" in done.err
+
+
+def test_what_takes_too_long_is_refused_before_the_agent_gives_up(nacre: Nacre) -> None:
+    program = """
+import sys
+import nacre.cli.hook as hook, nacre.hooks.answer as answer
+def judge(asked):
+    while True:
+        pass
+hook.PATIENCE, answer.judge = 0.1, judge
+sys.exit(hook.hook([]))
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, input=ALLOWED, capture_output=True, timeout=PATIENCE, env=nacre.env, check=False)
+    assert done.returncode == 2
+    assert (
+        done.stderr == b"nacre hook failed (TimeoutError: no answer within 0.1 seconds), so the command is refused.\n"
+    )
+
+
+def test_a_directory_that_is_gone_is_no_reason_to_let_it_pass(nacre: Nacre, tmp_path: Path) -> None:
+    payload = json.loads(REFUSED)
+    del payload["cwd"]
+    script = f'cd {tmp_path}; rmdir {tmp_path}; exec "$@"'
+    with nacre.started("hook", through=("bash", "-c", script, "bash")) as program:
+        assert finish(program, json.dumps(payload).encode()).code == 2
+
+
+HEAVY = {"argparse", "asyncio", "mcp", "nacre.keeper", "nacre.tool", "platformdirs", "pydantic", "rich", "socket"}
+HEAVY |= {
+    "anthropic",
+    "claude_agent_sdk",
+    "inspect_ai",
+    "langchain_core",
+    "agents",
+    "pydantic_ai",
+    "tomllib",
+    "subprocess",
+}
+
+
+@pytest.mark.parametrize("payload", [ALLOWED, REFUSED, ASKED])
+def test_a_hook_loads_nothing_heavy(nacre: Nacre, payload: bytes) -> None:
+    program = "import sys; from nacre.cli import main; main(['hook']); print(*sys.modules, file=sys.stderr)"
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, input=payload, capture_output=True, timeout=PATIENCE, env=nacre.env, check=True)
+    loaded = set(done.stderr.decode().split())
+    assert "nacre.hooks.answer" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("words", [["hook", "--help"], ["hook", "install", "--help"]])
+def test_help_is_no_error(nacre: Nacre, words: list[str]) -> None:
+    done = nacre(*words)
+    assert (done.code, done.err) == (0, b"")
+    assert done.out.startswith(f"usage: nacre {' '.join(words[:-1])} ".encode())
+
+
+FILES = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/config.toml",
+    "gemini": ".gemini/settings.json",
+    "cursor": ".cursor/hooks.json",
+}
+CONTENTS = {
+    "claude-code": '{\n    "model": "opus", // mine\n    "hooks": {"PreToolUse": []}\n}',
+    "codex": 'model = "gpt-5"  # mine',
+    "gemini": '{\n\t"hooks": {},\n\t"theme": "x",\n}\n',
+    "cursor": '{\r\n  "version": 1,\r\n  "hooks": {\r\n    "stop": []\r\n  }\r\n}\r\n',
+}
+
+
+def command_in(path: Path) -> str:
+    """Of the hook of nacre's."""
+    text = path.read_text()
+    if path.suffix == ".toml":
+        said = tomllib.loads(text)
+        command = said["hooks"]["PreToolUse"][-1]["hooks"][0]["command"]
+    else:
+        from nacre.hooks.jsonc import parse, plain
+
+        said = plain(parse(text))["hooks"]  # type: ignore[index]
+        (entries,) = [said[event] for event in ("PreToolUse", "BeforeTool", "beforeShellExecution") if said.get(event)]
+        command = (entries[-1].get("hooks") or entries)[-1]["command"]
+    assert isinstance(command, str)
+    return command
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a file", "no file"])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_install_use_and_remove_leave_the_file_as_it_was(nacre: Nacre, agent: str, there: bool) -> None:
+    file = nacre.home / FILES[agent]
+    if there:
+        file.parent.mkdir()
+        file.write_bytes(CONTENTS[agent].encode())
+        file.chmod(0o600)
+
+    done = nacre("hook", "install", agent)
+    assert done.code == 0, done
+    assert done.out.startswith(f"--- {file if there else '/dev/null'}\n+++ {file}\n".encode())
+    assert b"nacre hook" in done.out.replace(b"' hook", b" hook")
+    assert f"Written: {file}".encode() in done.err
+    installed = file.read_bytes()
+    assert nacre("hook", "install", agent) == Done(0, err=f"nacre: It is there already: {file}\n".encode())
+    assert file.read_bytes() == installed
+
+    command = command_in(file)
+    for case in FIXTURES[agent]["cases"]:
+        if case["name"].startswith(("no opinion", "refused", "asked")):
+            used = subprocess.run(
+                ["sh", "-c", command],
+                input=json.dumps(case["payload"]).encode(),
+                capture_output=True,
+                timeout=PATIENCE,
+                env=nacre.env,
+                check=False,
+            )
+            assert (used.returncode, bool(used.stderr)) == (case["code"], case["code"] == 2)
+
+    assert nacre("hook", "install", agent, "--remove").code == 0
+    assert (file.read_bytes() if file.exists() else None) == (CONTENTS[agent].encode() if there else None)
+    assert sorted(path.name for path in file.parent.iterdir()) == ([file.name] if there else [])
+    if there:
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert nacre("hook", "install", agent, "--remove").err.startswith(b"nacre: There is no hook of nacre's in ")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_file_that_was_changed_since_keeps_the_change(nacre: Nacre, agent: str) -> None:
+    file = nacre.home / FILES[agent]
+    file.parent.mkdir()
+    file.write_text("" if agent == "codex" else '{\n  "a": 1\n}\n')
+    nacre("hook", "install", agent)
+    more = "\nb = 2\n" if agent == "codex" else '"b": 2,\n  "a": 1'
+    text = file.read_text()
+    file.write_text(more.strip() + "\n" + text if agent == "codex" else text.replace('"a": 1', more))
+    done = nacre("hook", "install", agent, "--remove")
+    assert done.code == 0, done
+    left = file.read_text()
+    assert "nacre" not in left
+    assert (tomllib.loads(left) if agent == "codex" else json.loads(left))["b"] == 2
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_dry_run_shows_the_change_and_does_not_make_it(nacre: Nacre, agent: str) -> None:
+    done = nacre("hook", "install", agent, "--dry-run")
+    assert (done.code, done.err) == (0, b"nacre: Nothing was changed: --dry-run\n")
+    assert done.out.count(b"\n+") > 5
+    assert not (nacre.home / FILES[agent]).exists()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("data", [b"{ oh no", b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_left_alone(nacre: Nacre, agent: str, data: bytes) -> None:
+    file = nacre.home / FILES[agent]
+    file.parent.mkdir()
+    file.write_bytes(data)
+    for words in ([], ["--remove"]):
+        done = nacre("hook", "install", agent, *words)
+        assert (done.code, done.out) == (125, b"")
+        assert f"{file} is left as it is: ".encode() in done.err
+    assert file.read_bytes() == data
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_a_project_has_its_own_file_and_calls_nacre_by_name(nacre: Nacre, tmp_path: Path) -> None:
+    assert nacre("hook", "install", "claude-code", "--project", cwd=tmp_path).code == 0
+    assert command_in(tmp_path / ".claude/settings.json") == "nacre hook || exit 2"
+    assert not (nacre.home / ".claude").exists()
+
+
+def test_another_command_takes_the_place_of_the_first(nacre: Nacre) -> None:
+    file = nacre.home / FILES["claude-code"]
+    nacre("hook", "install", "claude-code", "--program", "/old place/nacre")
+    assert command_in(file) == "'/old place/nacre' hook || exit 2"
+    nacre("hook", "install", "claude-code", "--program", "/new/nacre", "--no-ask")
+    assert command_in(file) == "/new/nacre hook --no-ask || exit 2"
+    assert file.read_text().count("exit 2") == 1
+
+
+def test_codex_keeps_its_hooks_where_they_are(nacre: Nacre) -> None:
+    folder = nacre.home / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text("a = 1\n")
+    (folder / "hooks.json").write_text('{"hooks": {}}')
+    nacre("hook", "install", "codex")
+    assert (folder / "config.toml").read_text() == "a = 1\n"
+    assert command_in(folder / "hooks.json").endswith("nacre hook || exit 2")
+    nacre("hook", "install", "codex", "--remove")
+    assert (folder / "hooks.json").read_text() == '{"hooks": {}}'
+
+
+@pytest.mark.parametrize(("agent", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")])
+def test_an_agent_that_lives_elsewhere_is_found(nacre: Nacre, tmp_path: Path, agent: str, variable: str) -> None:
+    assert nacre("hook", "install", agent, env={variable: str(tmp_path / "there")}).code == 0
+    assert [path.name for path in (tmp_path / "there").iterdir()] == [os.path.basename(FILES[agent])]
+
+
+def test_a_link_stays_a_link(nacre: Nacre, tmp_path: Path) -> None:
+    kept = tmp_path / "dotfiles.json"
+    kept.write_text("{}\n")
+    file = nacre.home / FILES["claude-code"]
+    file.parent.mkdir()
+    file.symlink_to(kept)
+    nacre("hook", "install", "claude-code")
+    assert file.is_symlink()
+    assert "nacre" in kept.read_text()
+    nacre("hook", "install", "claude-code", "--remove")
+    assert file.is_symlink()
+    assert kept.read_text() == "{}\n"
+
+
+def test_a_program_that_is_gone_refuses(nacre: Nacre) -> None:
+    nacre("hook", "install", "claude-code", "--program", "/nowhere/nacre")
+    command = command_in(nacre.home / FILES["claude-code"])
+    done = subprocess.run(["sh", "-c", command], input=ALLOWED, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 2
+    assert b"/nowhere/nacre" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nacre hook install needs the name of an agent. One of: claude-code, codex, gemini, cursor"),
+        (["claude"], "nacre knows no agent 'claude'. Did you mean: nacre hook install claude-code"),
+        (["x"], "nacre knows no agent 'x'. One of: claude-code, codex, gemini, cursor"),
+        (["codex", "--user", "--project"], "--user and --project are two places. Choose one, or do it twice."),
+        (["codex", "--dry"], "There is no option --dry. Did you mean: --dry-run"),
+    ],
+)
+def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str], said: str) -> None:
+    assert nacre("hook", "install", *words) == Done(125, err=f"nacre: {said}\n".encode())

@@ -1,0 +1,21 @@
+"""docs/hooks.md shows the settings that `nacre hook install --project` writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nacre.hooks.places import AGENTS
+from nacre.hooks.settings import with_hook
+
+PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_settings_are_those_that_are_written(agent: str) -> None:
+    settings = AGENTS[agent]
+    written = with_hook(settings, settings.files[-1], None, "nacre hook || exit 2").decode()
+    written = re.sub(r"(?m)^# .*\n", "", written)
+    assert written in re.findall(r"```(?:json|toml)\n(.*?)```", PAGE, re.DOTALL)
