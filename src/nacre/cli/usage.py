@@ -23,6 +23,7 @@ COMMANDS = (
     "gallery",
     "schema",
     "profiles",
+    "mcp",
 )
 
 
