@@ -53,6 +53,7 @@ class Raw:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self._read = b""
+        self._answers: dict[int, dict[str, Any]] = {}
 
     def send(self, *messages: dict[str, Any] | bytes) -> None:
         assert self.process.stdin is not None
@@ -76,10 +77,12 @@ class Raw:
         return dict(message)
 
     def answer(self, id: int) -> dict[str, Any]:
-        """That to one request; notifications are passed over."""
-        while (message := self.receive()).get("id") != id:
-            assert "method" in message, message
-        return message
+        """That to one request, whatever comes before it."""
+        while id not in self._answers:
+            message = self.receive()
+            if "method" not in message:
+                self._answers[message["id"]] = message
+        return self._answers.pop(id)
 
     def initialize(self, version: str) -> dict[str, Any]:
         client = {"name": "test", "version": "0"}
@@ -139,6 +142,8 @@ def listening(*options: str, cwd: Path, token: str = "") -> Iterator[tuple[str, 
 
 @asynccontextmanager
 async def client_at(url: str, token: str, mode: str, **more: Any) -> AsyncIterator[Client]:
-    async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
-        async with Client(streamable_http_client(url, http_client=http), mode=mode, **more) as client:
-            yield client
+    async with (
+        create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **more) as client,
+    ):
+        yield client

@@ -25,11 +25,7 @@ async def test_every_answer_of_every_profile_is_as_its_schema_says(name: str, mo
     async with Client(server_for(settings), mode=mode) as client:
         [tool, *_] = (await client.list_tools()).tools
         for command in COMMANDS:
-            arguments = {
-                "command": command,
-                **({"description": "x"} if "description" in tool.input_schema["required"] else {}),
-            }
-            result = await client.call_tool(tool.name, arguments)  # raises if it is not
+            result = await client.call_tool(tool.name, {"command": command})  # raises if it is not
             assert result.structured_content is not None, command
         for task in (await client.call_tool("TaskList", {})).structured_content["tasks"]:
             await client.call_tool("KillShell", {"shell_id": task["id"]})

@@ -28,7 +28,7 @@ async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gat
 
     with listening(cwd=tmp_path, token=TOKEN) as (url, _):
         async with client_at(url, TOKEN, mode) as client:
-            assert [tool.name for tool in (await client.list_tools()).tools][0] == "Bash"
+            assert (await client.list_tools()).tools[0].name == "Bash"
             command = f"echo one; {gate.wait}; exit 3"
             result = await client.call_tool("Bash", {"command": command}, progress_callback=progress)
     assert said[0] is not None

@@ -95,10 +95,8 @@ async def test_progress_tells_the_last_line_while_a_command_runs(mode: str, tmp_
             gate.open()
 
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
-        command = f"echo one; echo second; printf x; {gate.wait}; echo done"
-        result = await client.call_tool(
-            "Bash", {"command": command.replace("; printf x", "")}, progress_callback=progress
-        )
+        command = f"echo one; echo second; {gate.wait}; echo done"
+        result = await client.call_tool("Bash", {"command": command}, progress_callback=progress)
     assert text_of(result).endswith("one\nsecond\ndone")
     assert said[0][1] is not None
     assert [at for at, _ in said] == sorted({at for at, _ in said})
@@ -233,13 +231,12 @@ async def test_a_cancelled_question_runs_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_command_may_only_start_where_it_is_allowed(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    async with Client(
-        parameters("--cwd", str(tmp_path / "in"), "--allow", str(tmp_path / "in"), cwd=tmp_path)
-    ) as client:
+    place = tmp_path / "in"
+    place.mkdir()
+    async with Client(parameters("--cwd", str(place), "--allow", str(place), cwd=tmp_path)) as client:
         inside = await client.call_tool("Bash", {"command": "pwd"})
         outside = await client.call_tool("Bash", {"command": "pwd", "cwd": ".."})
-    assert text_of(inside) == f"{tmp_path / 'in'}"
+    assert text_of(inside) == str(place)
     assert text_of(outside).startswith("Error (path_not_allowed)")
 
 
@@ -271,8 +268,6 @@ async def test_fifty_calls_at_once_are_all_answered(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 async def test_a_thousand_calls_leave_the_server_as_it_was(tmp_path: Path) -> None:
     async with Client(parameters(cwd=tmp_path)) as client:
-        held = "ls /proc/$(ps -o ppid= -p $(ps -o ppid= -p $$ | tr -d ' ') | tr -d ' ')/fd 2>/dev/null | wc -l"
-        assert not (await client.call_tool("Bash", {"command": held})).is_error
         for _ in range(20):
             answers = await asyncio.gather(
                 *(client.call_tool("Bash", {"command": "echo $$; false"}) for _ in range(50))
