@@ -22,7 +22,7 @@ TOKEN = "a-token-of-the-test-4711"
 async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gate) -> None:
     said: list[str | None] = []
 
-    async def progress(at: float, total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         said.append(message)
         gate.open()
 
@@ -30,7 +30,7 @@ async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gat
         async with client_at(url, TOKEN, mode) as client:
             assert (await client.list_tools()).tools[0].name == "Bash"
             command = f"echo one; {gate.wait}; exit 3"
-            result = await client.call_tool("Bash", {"command": command}, progress_callback=progress)
+            result = await client.call_tool("Bash", {"command": command}, progress_callback=hear)
     assert said[0] is not None
     assert said[0].endswith(", 4B: one")
     assert (result.is_error, result.structured_content["exit_code"]) == (False, 3)

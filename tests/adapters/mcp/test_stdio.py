@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import ElicitResult
+from mcp_types import ElicitResult, TextResourceContents
 
 from tests.adapters.mcp.door import ASKS, MODES, parameters, text_of
 from tests.support.lifeline import Gate, Lifeline
@@ -26,8 +26,9 @@ async def test_the_tools_are_listed_with_what_they_take_and_give(mode: str, tmp_
     assert list(tools) == ["Bash", "TaskOutput", "KillShell", "TaskList", "TaskWait", "CheckCommand"]
     assert all(tool.output_schema and tool.annotations and tool.description for tool in tools.values())
     assert tools["Bash"].input_schema["required"] == ["command"]
-    assert str(tmp_path) in tools["Bash"].description
-    assert "within 45 seconds" in tools["Bash"].description
+    about = tools["Bash"].description or ""
+    assert str(tmp_path) in about
+    assert "within 45 seconds" in about
 
 
 @pytest.mark.linux
@@ -89,14 +90,14 @@ async def test_a_call_that_cannot_be_meant_is_an_error_with_what_to_do(mode: str
 async def test_progress_tells_the_last_line_while_a_command_runs(mode: str, tmp_path: Path, gate: Gate) -> None:
     said: list[tuple[float, str | None]] = []
 
-    async def progress(at: float, total: float | None, message: str | None) -> None:
-        said.append((at, message))
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        said.append((progress, message))
         if message and message.endswith(", 11B: second") and len(said) == 1:
             gate.open()
 
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         command = f"echo one; echo second; {gate.wait}; echo done"
-        result = await client.call_tool("Bash", {"command": command}, progress_callback=progress)
+        result = await client.call_tool("Bash", {"command": command}, progress_callback=hear)
     assert text_of(result).endswith("one\nsecond\ndone")
     assert said[0][1] is not None
     assert [at for at, _ in said] == sorted({at for at, _ in said})
@@ -108,13 +109,13 @@ async def test_progress_shows_no_secret(tmp_path: Path, gate: Gate) -> None:
     server.env["SERVICE_TOKEN"] = "tok-4711-abcdefghij"
     said: list[str] = []
 
-    async def progress(at: float, total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         said.append(message or "")
         gate.open()
 
     async with Client(server, mode="legacy") as client:
         command = f"printf 'tok-4711-'; printf 'abcdefghij\\n'; {gate.wait}"
-        result = await client.call_tool("Bash", {"command": command}, progress_callback=progress)
+        result = await client.call_tool("Bash", {"command": command}, progress_callback=hear)
     assert said
     assert "abcdefghij" not in "".join(said) + text_of(result)
 
@@ -169,6 +170,7 @@ async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_pa
     assert [each["id"] for each in listed.structured_content["tasks"]] == [task]
     assert "listening on 80" in text_of(read)
     assert f"nacre://tasks/{task}/log" in [str(each.uri) for each in logs.resources]
+    assert isinstance(log, TextResourceContents)
     assert log.text == "listening on 80\n"
     assert killed.structured_content["task"]["state"] == "ended"
     assert ended.structured_content["ended"] == [task]

@@ -57,7 +57,7 @@ class Approval:
         name = name_of(verdict)
         said = self._answers.get(name)
         if isinstance(said, ElicitResult):
-            return said.action == "accept"
+            return bool(said.action == "accept")
         asked = ElicitRequest(params=ElicitRequestFormParams(message=text_of(verdict), requested_schema=_FORM))
         self.wanted = InputRequiredResult(input_requests={name: asked})
         return False

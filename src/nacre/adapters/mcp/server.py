@@ -49,11 +49,11 @@ def server_for(settings: Settings) -> Server[Any]:
         ),
         get_tool_input_schema=tools.schema_of,
         on_list_tools=list_tools,
-        on_call_tool=tools.call,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)
     server.extensions[EXTENSION] = {}
     methods = TaskMethods(settings, tasks, runner.deadlines)
     server.add_request_handler("tasks/get", TaskParams, methods.get)

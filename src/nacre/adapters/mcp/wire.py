@@ -7,7 +7,6 @@ and none of them can read what the client sends. Nothing of the protocol's files
 from __future__ import annotations
 
 import fcntl
-import io
 import os
 from collections.abc import AsyncIterator
 from typing import BinaryIO
@@ -35,7 +34,7 @@ def guarded() -> Wire:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return Wire(os.fdopen(reads, "rb"), io.FileIO(writes, "wb"))  # type: ignore[arg-type]  # unbuffered
+    return Wire(os.fdopen(reads, "rb"), os.fdopen(writes, "wb", buffering=0))
 
 
 class Lines:
