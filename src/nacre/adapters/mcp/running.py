@@ -77,7 +77,7 @@ class Runner:
         outcome = None if answer.result is None else answer.result.outcome
         if isinstance(outcome, Running) and outcome.promoted and has_tasks(ctx):
             self.deadlines[outcome.task] = wanted
-            return await asyncio.to_thread(task_handle, self._tasks.get(outcome.task))
+            return task_handle(await asyncio.to_thread(self._tasks.get, outcome.task))
         return result_of(answer, shaped=answer.result is not None)
 
     async def _see_it_end(self, call: asyncio.Future[Answer]) -> None:
