@@ -23,7 +23,7 @@ demo: venv ## see what nacre does
 
 .PHONY: test
 test: venv ## the behaviour tests
-	$(BIN)/pytest -m 'not slow' $(ARGS)
+	$(BIN)/pytest -m 'not slow and not mcp' $(ARGS)
 
 .PHONY: test-slow
 test-slow: venv ## what takes long to prove: bounds on work, floods, thousands of runs
@@ -37,15 +37,23 @@ test-agents: venv ## hooks in real agents, with a model on loopback (needs npm a
 .PHONY: test-portable
 test-portable: venv ## the same with the Linux parts switched off (the checker and the text pipeline have none)
 	scripts/need-ps.sh
-	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow' --ignore=tests/shell --ignore=tests/policy --ignore=tests/output $(ARGS)
+	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow and not mcp' --ignore=tests/shell --ignore=tests/policy --ignore=tests/output $(ARGS)
 
 .PHONY: test-user
 test-user: ## the same as a user without privileges (from root; else just the tests)
-	scripts/test-user.sh -m 'not slow' $(ARGS)
+	scripts/test-user.sh -m 'not slow and not mcp' $(ARGS)
+
+.PHONY: test-mcp
+test-mcp: ## the MCP server with the official client, in environments of their own
+	scripts/test-mcp.sh $(ARGS)
+
+.PHONY: test-inspector
+test-inspector: ## the MCP server with the official inspector (needs npm; after test-mcp)
+	scripts/test-inspector.sh $(ARGS)
 
 .PHONY: test-all
 test-all: ## the same on every Python from 3.11 up that is here
-	scripts/test-all.sh -m 'not slow' $(ARGS)
+	scripts/test-all.sh -m 'not slow and not mcp' $(ARGS)
 
 .PHONY: test-telemetry
 test-telemetry: ## runs as spans, with the real OpenTelemetry SDK

@@ -46,6 +46,7 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre audit [-f]                  what was run, refused or failed, if NACRE_AUDIT=1 has kept it
        nacre profiles                    every flavour of the tool, side by side
        nacre schema [--profile NAME]     the tool for a model, as an API takes it
+       nacre mcp                         the tool as an MCP server, for agents that speak that
        nacre gallery                     what a person gets to see, of everything that can happen
        nacre --version
        nacre COMMAND --help              the options of one of them
@@ -143,6 +144,10 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.schema import schema
 
             return schema(rest)
+        case ["mcp", *rest]:
+            from nacre.cli.mcp import mcp
+
+            return mcp(rest)
         case ["gallery", *rest]:
             from nacre.cli.gallery import gallery
 

@@ -26,6 +26,7 @@ COMMANDS = (
     "profiles",
     "audit",
     "hook",
+    "mcp",
 )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from nacre.arguments import Arguments, bad
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
+from nacre.frozen import frozen
 from nacre.hidden import Hidden, remembered
 from nacre.notes import note
 from nacre.output import Middle, Options, shape
@@ -33,7 +34,8 @@ _OPTIONS = Options(chars=LONGEST - 3_000)
 _WINDOW = 256 * 1024
 """Bytes of the beginning, and of the end, that are read to be shaped."""
 _TIMEOUT, _LONGEST_TIMEOUT = 30.0, 600.0
-_LISTED = 100
+LISTED = 100
+"""Tasks in a list, the latest ones."""
 _SCANNING = 0.3
 """Seconds in which the part between them is looked through."""
 _PARTS = 20
@@ -111,10 +113,24 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {**schema, "required": list(required)} if required else schema
 
 
+@frozen
+class Reply:
+    """What a call is answered with."""
+
+    text: str
+    error: str = ""
+    """A stable code, when the call itself failed."""
+
+
 async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> str:
     """The text for the model. The `secrets` are masked, those that were named for tasks that this process has started,
     and those that tasks do not inherit from it."""
-    hidden = Hidden((*secrets, *remembered()), host_environment())
+    return (await reply(name, arguments, tasks, secrets=secrets)).text
+
+
+async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> Reply:
+    """The same, for who has to know whether the call was a good one."""
+    hidden, failed = Hidden((*secrets, *remembered()), host_environment()), ""
     try:
         given = Arguments(arguments)
         match name:
@@ -126,20 +142,21 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
                 text = await asyncio.to_thread(_task_list, given, tasks, hidden)
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
-                text = _error("no_such_tool", f"There is no tool {name!r:.60}.", hint)
+                failed = "no_such_tool"
+                text = _error(failed, f"There is no tool {name!r:.60}.", hint)
     except NoSuchTask as error:
-        text = _error(error.code, error.message, _which(error, tasks, hidden))
+        failed, text = error.code, _error(error.code, error.message, _which(error, tasks, hidden))
     except InvalidRequest as error:
-        text = _error(error.code, error.message, error.hint)
+        failed, text = error.code, _error(error.code, error.message, error.hint)
     except NacreError as error:
-        text = _error("failed", str(error), "")
+        failed, text = "failed", _error("failed", str(error), "")
     except OSError as error:
-        text = _error("system", f"{error.strerror or error}.", "Try again later.")
-    return clean(hidden.mask(text))[:LONGEST]
+        failed, text = "system", _error("system", f"{error.strerror or error}.", "Try again later.")
+    return Reply(clean(hidden.mask(text))[:LONGEST], failed)
 
 
 async def _task_output(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
-    id = _id(given)
+    id = id_in(given)
     block = given.flag("block", default=True)
     timeout = _seconds(given, "timeout", _TIMEOUT)
     since, lines = given.whole("since"), given.whole("lines")
@@ -158,7 +175,7 @@ async def _task_output(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
 
 
 async def _kill_shell(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
-    id = _id(given)
+    id = id_in(given)
     signal = given.take("signal", "TERM")
     given.check_rest()
     before = tasks.get(id)
@@ -178,9 +195,9 @@ def _task_list(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
     found = tasks.list(all=everything)
     if not found:
         return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
-    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-_LISTED:]]
-    if len(found) > _LISTED:
-        rows.insert(0, note(f"{len(found) - _LISTED} older ones left out"))
+    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-LISTED:]]
+    if len(found) > LISTED:
+        rows.insert(0, note(f"{len(found) - LISTED} older ones left out"))
     return "\n".join(rows)
 
 
@@ -305,7 +322,8 @@ def _error(code: str, message: str, hint: str) -> str:
     return f"Error ({code}): {message} {hint}".rstrip()
 
 
-def _id(given: Arguments) -> str:
+def id_in(given: Arguments) -> str:
+    """Which task is meant, under any of the names that models have for it."""
     id = given.take(_IDS[0], aliases=_IDS[1:])
     if id is None:
         raise InvalidRequest(

@@ -1,0 +1,121 @@
+"""The tasks extension of the protocol (io.modelcontextprotocol/tasks, SEP-2663), for clients that have it.
+
+A call that is not over within the budget is answered with a handle; the client asks `tasks/get` until there is a
+result, and the model sees one answer. The handle is the id of a nacre task: it outlives this server, and another one
+can answer for it. Clients without the extension get an answer that names the task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, RequestParams
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.told import result_of
+from nacre.environment import host_environment
+from nacre.errors import InvalidRequest
+from nacre.hidden import Hidden, remembered
+from nacre.result import Captured, Killed, Result, TaskRef
+from nacre.tasks import Task, Tasks
+from nacre.tasks.tools import seconds
+from nacre.views.answers import answer
+
+EXTENSION = "io.modelcontextprotocol/tasks"
+_POLL = 1000
+"""Milliseconds."""
+
+
+class TaskParams(RequestParams):
+    task_id: str
+
+
+def has_tasks(ctx: Any) -> bool:
+    client = ctx.session.client_capabilities
+    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return modern and client is not None and EXTENSION in (client.extensions or {})
+
+
+def task_handle(task: Task) -> dict[str, Any]:
+    """In place of a result."""
+    return {"resultType": "task", **_state(task, "working")}
+
+
+class TaskMethods:
+    def __init__(self, settings: Settings, tasks: Tasks, deadlines: Mapping[str, float]) -> None:
+        self._settings, self._tasks, self._deadlines = settings, tasks, deadlines
+
+    async def get(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        task = await asyncio.to_thread(self._find, ctx, params)
+        if isinstance(task.outcome, Killed):
+            return _state(task, "cancelled")
+        if task.alive and task.duration < self._deadlines.get(task.id, float("inf")):
+            return _state(task, "working")
+        result = await asyncio.to_thread(self._result, task)
+        return {**_state(task, "completed"), "result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
+
+    async def cancel(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        task = await asyncio.to_thread(self._find, ctx, params)
+        await self._tasks.kill(task.id)
+        return {}
+
+    async def update(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        """Answers to questions of a task: it has none."""
+        await asyncio.to_thread(self._find, ctx, params)
+        return {}
+
+    def _find(self, ctx: Any, params: TaskParams) -> Task:
+        if not has_tasks(ctx):
+            raise MCPError(code=METHOD_NOT_FOUND, message="The client has not declared the tasks extension.")
+        try:
+            return self._tasks.get(params.task_id)
+        except InvalidRequest as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+
+    def _result(self, task: Task) -> Any:
+        """As the call would have been answered, had it waited."""
+        view = self._settings.profile.view
+        return result_of(answer(result_from(task, self._tasks, self._settings.profile.output), view), shaped=True)
+
+
+def result_from(task: Task, tasks: Tasks, room: int) -> Result:
+    """What a task has come to: the beginning and the end of what it printed."""
+    assert task.outcome is not None, "one that cannot be read is not found"
+    head = tasks.output(task.id, limit=room // 2)
+    tail = tasks.output(task.id, since=max(head.cursor, task.bytes - room // 2), limit=room // 2)
+    dropped = max(0, tail.start - head.cursor) + head.start
+    both = Captured(head=head.data, tail=tail.data, seen=dropped + len(head.data) + len(tail.data), dropped=dropped)
+    return Result(
+        command=task.command,
+        cwd=task.cwd,
+        outcome=task.outcome,
+        out=both,
+        both=both,
+        duration=task.duration,
+        pid=task.pid,
+        task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file),
+        hidden=Hidden(remembered(), host_environment()),
+    )
+
+
+def _state(task: Task, status: str) -> dict[str, Any]:
+    last = time.time() - (task.idle or 0.0) if task.ended is None else task.ended
+    return {
+        "taskId": task.id,
+        "status": status,
+        "statusMessage": f"{task.summary}, {seconds(task.duration)}",
+        "createdAt": _moment(task.created),
+        "lastUpdatedAt": _moment(max(last, task.created)),
+        "ttlMs": None,
+        "pollIntervalMs": _POLL,
+    }
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()

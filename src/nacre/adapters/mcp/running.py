@@ -1,0 +1,90 @@
+"""The tool itself: a call of the protocol in, an answered run out.
+
+Adds three things to `Bash.call` and nothing else: the budget, after which the command goes on as a task; progress; and
+that a cancelled call leaves nothing alive, neither its command nor the task that it has just become.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
+
+from nacre.adapters.mcp.approval import Approval
+from nacre.adapters.mcp.extension import has_tasks, task_handle
+from nacre.adapters.mcp.progress import Progress
+from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.told import complaint, result_of
+from nacre.cancel import Cancel
+from nacre.environment import host_environment
+from nacre.errors import NacreError
+from nacre.frozen import replace
+from nacre.hidden import Hidden
+from nacre.result import Chunk, Event, Running
+from nacre.tasks import Tasks
+from nacre.tool import Bash, answered
+from nacre.types import Request, ToolContext
+from nacre.views.answers import Answer
+
+_PATIENCE = 30.0
+"""Seconds for a cancelled command to end; the keeper needs its grace and little more."""
+
+
+class Runner:
+    def __init__(self, settings: Settings, bash: Bash, tasks: Tasks) -> None:
+        self._settings, self._bash, self._tasks = settings, bash, tasks
+        self.deadlines: dict[str, float] = {}
+        """Of tasks that a client with the tasks extension waits for: seconds that the model wanted to wait in all."""
+
+    async def run(
+        self, ctx: Any, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
+        hidden = Hidden(self._settings.context.secrets, host_environment())
+        approval, progress, cancel = Approval(ctx, params), Progress(hidden), Cancel()
+        own = replace(self._settings.context, cancel=cancel, approve=approval.approve)
+        wanted = math.inf
+
+        async def stream(request: Request, ctx: ToolContext) -> AsyncGenerator[Event, None]:
+            nonlocal wanted
+            if request.mode != "background":
+                wanted = request.yield_after or math.inf
+                request = replace(request, yield_after=min(wanted, self._settings.budget))
+            async with aclosing(self._bash.stream(request, ctx)) as events:
+                async for event in events:
+                    if isinstance(event, Chunk):
+                        progress.see(event)
+                    yield event
+
+        call = asyncio.ensure_future(answered(self._settings.profile, params.arguments or {}, own, stream))
+        try:
+            if ctx.meta is not None and ctx.meta.get("progress_token") is not None:
+                await progress.report(call, lambda at, said: ctx.session.report_progress(at, message=said))
+            answer = await asyncio.shield(call)
+        except asyncio.CancelledError:
+            cancel.cancel()
+            with anyio.CancelScope(shield=True):
+                await self._see_it_end(call)
+            raise
+        except (NacreError, OSError) as error:
+            return complaint(error, hidden)
+        if approval.wanted is not None:
+            return approval.wanted
+        outcome = None if answer.result is None else answer.result.outcome
+        if isinstance(outcome, Running) and outcome.promoted and has_tasks(ctx):
+            self.deadlines[outcome.task] = wanted
+            return task_handle(await asyncio.to_thread(self._tasks.get, outcome.task))
+        return result_of(answer, shaped=answer.result is not None)
+
+    async def _see_it_end(self, call: asyncio.Future[Answer]) -> None:
+        await asyncio.wait({call}, timeout=_PATIENCE)
+        if not call.done():
+            call.cancel()
+        elif not call.cancelled() and call.exception() is None:
+            result = call.result().result
+            if result is not None and result.task is not None:  # it had become one in the same moment
+                await self._tasks.kill(result.task.id)

@@ -1,0 +1,62 @@
+"""Settings → a server of the official SDK, ready to be put on a transport."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+
+from nacre import __version__
+from nacre.adapters.mcp import resources
+from nacre.adapters.mcp.extension import EXTENSION, TaskMethods, TaskParams
+from nacre.adapters.mcp.running import Runner
+from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.tools import Tools
+from nacre.tasks import Tasks
+from nacre.tool import Bash
+
+
+def server_for(settings: Settings) -> Server[Any]:
+    """`InvalidRequest`: what was asked for cannot be had here."""
+    bash, tasks = Bash(settings.profile), Tasks(settings.context.output_dir)
+    runner = Runner(settings, bash, tasks)
+    tools = Tools(settings, bash, tasks, runner)
+
+    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=tools.listed)
+
+    async def list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
+        hidden = resources.hidden_in_logs()
+        return types.ListResourcesResult(resources=await asyncio.to_thread(resources.logs, tasks, hidden))
+
+    async def list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
+
+    async def read_resource(_ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        hidden = resources.hidden_in_logs()
+        return types.ReadResourceResult(contents=[await asyncio.to_thread(resources.log, params.uri, tasks, hidden)])
+
+    server: Server[Any] = Server(
+        "nacre",
+        version=__version__,
+        title="nacre",
+        description="Runs shell commands, supervised.",
+        instructions=(
+            "Runs shell commands. Each is checked before it runs; one that takes long goes on as a task, which has an "
+            "id: TaskOutput reads it, TaskWait waits for it, KillShell ends it, TaskList finds it again."
+        ),
+        get_tool_input_schema=tools.schema_of,
+        on_list_tools=list_tools,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)
+    server.extensions[EXTENSION] = {}
+    methods = TaskMethods(settings, tasks, runner.deadlines)
+    server.add_request_handler("tasks/get", TaskParams, methods.get)
+    server.add_request_handler("tasks/cancel", TaskParams, methods.cancel)
+    server.add_request_handler("tasks/update", TaskParams, methods.update)
+    return server

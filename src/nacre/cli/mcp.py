@@ -1,0 +1,121 @@
+"""`nacre mcp`: the tool as a server of the Model Context Protocol, on stdin and stdout or on a port of loopback.
+
+Takes the standard streams before anything is loaded that could print.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import TYPE_CHECKING, cast
+
+from nacre.cli.speak import put, say
+from nacre.cli.usage import UsageError
+from nacre.cli.words import Words, sort_out, whole
+from nacre.errors import NacreError
+
+if TYPE_CHECKING:
+    from nacre.adapters.mcp.settings import Settings
+    from nacre.types import Access
+
+TOKEN = "NACRE_MCP_TOKEN"
+_VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
+_HELP = """\
+usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout
+
+  --http PORT        on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token that is printed
+                     to stderr, or the one that NACRE_MCP_TOKEN holds
+  --profile NAME     which tool (default: default; `nacre profiles` lists them)
+  --access MODE      unrestricted, workspace or restricted: what commands may do
+  --cwd DIR          where commands start (default: here)
+  --allow DIR        they may only start here or below (may be repeated)
+  --budget SECONDS   a call is answered within that; what takes longer goes on as a task (default: 45)
+
+Needs: pip install 'nacre[mcp]'. It ends when its client does. exit codes: 0; 125 nacre itself failed; 126 the access
+cannot be enforced here.
+"""
+
+
+class MissingExtra(NacreError):
+    """The SDK is not installed."""
+
+
+def mcp(words: list[str]) -> int:
+    asked = sort_out("mcp", words, flags=(), valued=_VALUED, takes=(0, 0))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    if not _installed():
+        raise MissingExtra("`nacre mcp` needs the MCP SDK, version 2.3 or newer: pip install 'nacre[mcp]'")
+    port = whole(asked, "--http")
+    if port is not None and not 0 <= port < 65536:
+        raise UsageError(f"--http {port} is no port.", "Give one from 0 to 65535.", field="http")
+    settings = settings_from(asked)
+    if port is None:
+        from nacre.adapters.mcp.wire import guarded
+
+        wire = guarded()
+        import anyio
+
+        from nacre.adapters.mcp import stdio
+
+        anyio.run(stdio.serve, settings, wire)
+    else:
+        _over_http(settings, port)
+    return 0
+
+
+def settings_from(asked: Words) -> Settings:
+    from nacre.adapters.mcp.settings import BUDGET, Settings
+    from nacre.profiles import named
+    from nacre.types import ToolContext
+
+    return Settings(
+        profile=named(asked.last("--profile") or "default"),
+        context=ToolContext(
+            working_dir=asked.last("--cwd"),
+            access=cast("Access", asked.last("--access") or "unrestricted"),
+            allowed_paths=tuple(map(os.path.abspath, asked.values.get("--allow", ()))),
+        ),
+        budget=_seconds(asked.last("--budget"), BUDGET),
+    )
+
+
+def _over_http(settings: Settings, port: int) -> None:
+    import secrets
+
+    from nacre.frozen import replace
+
+    given = os.environ.pop(TOKEN, "")  # no command is to have it
+    token = given or secrets.token_urlsafe(32)
+    settings = replace(settings, context=replace(settings.context, secrets=(token,)))
+    import anyio
+
+    from nacre.adapters.mcp import http
+
+    try:
+        at = http.listening(port)
+    except OSError as error:
+        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Try --http 0.", field="http") from error
+    say(f"serving on http://{http.LOOPBACK}:{at.getsockname()[1]}{http.PATH}")
+    say(f"clients send: Authorization: Bearer {'$' + TOKEN if given else token}")
+    anyio.run(http.serve, settings, at, token)
+
+
+def _installed() -> bool:
+    try:
+        return importlib.util.find_spec("mcp_types") is not None and importlib.util.find_spec("mcp") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _seconds(word: str | None, default: float) -> float:
+    if word is None:
+        return default
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"--budget {word!r} is no number of seconds.", "Give seconds above 0.", field="budget")
+    return value

@@ -1,0 +1,149 @@
+"""`nacre mcp` as a process of its own, and clients for it: the SDK's own, and a raw one that may say anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from tests.support.census import MARK
+from tests.support.waiting import PATIENCE
+
+PYTHON = os.environ.get("NACRE_MCP_PYTHON", sys.executable)
+"""Of an environment that has `nacre[mcp]` and nothing else, where `make test-mcp` has made one."""
+MODES = ("legacy", "2026-07-28")
+"""The handshake of the older revisions, and the current one, which has none."""
+ASKS = "git reset --hard"
+"""The checker wants a person's word; where there is no repository nothing happens."""
+
+
+def environment() -> dict[str, str]:
+    """What a client passes on, and what this test run needs to find its processes again."""
+    passed = ("HOME", "PATH", "XDG_STATE_HOME", "NACRE_PORTABLE", "LD_LIBRARY_PATH", "TMPDIR", MARK)
+    return {name: os.environ[name] for name in passed if name in os.environ}
+
+
+def parameters(*options: str, cwd: Path) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=PYTHON, args=["-W", "error", "-m", "nacre", "mcp", *options], env=environment(), cwd=str(cwd)
+    )
+
+
+def text_of(result: Any) -> str:
+    [content] = result.content
+    assert content.type == "text"
+    return str(content.text)
+
+
+class Raw:
+    """Lines in, lines out."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._read = b""
+        self._answers: dict[int, dict[str, Any]] = {}
+
+    def send(self, *messages: dict[str, Any] | bytes) -> None:
+        assert self.process.stdin is not None
+        for message in messages:
+            line = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
+            self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        """The next line, which must be a message."""
+        assert self.process.stdout is not None
+        while b"\n" not in self._read:
+            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+                pytest.fail(f"no answer; so far: {self._read!r}")
+            data = os.read(self.process.stdout.fileno(), 65536)
+            assert data, f"the server is gone; so far: {self._read!r}"
+            self._read += data
+        line, _, self._read = self._read.partition(b"\n")
+        message = json.loads(line)
+        assert message["jsonrpc"] == "2.0"
+        return dict(message)
+
+    def answer(self, id: int) -> dict[str, Any]:
+        """That to one request, whatever comes before it."""
+        while id not in self._answers:
+            message = self.receive()
+            if "method" not in message:
+                self._answers[message["id"]] = message
+        return self._answers.pop(id)
+
+    def initialize(self, version: str) -> dict[str, Any]:
+        client = {"name": "test", "version": "0"}
+        self.send(
+            {
+                "id": 0,
+                "method": "initialize",
+                "params": {"protocolVersion": version, "capabilities": {}, "clientInfo": client},
+            }
+        )
+        answer = self.answer(0)
+        self.send({"method": "notifications/initialized"})
+        return dict(answer["result"])
+
+    def call(self, id: int, name: str, **arguments: Any) -> None:
+        self.send({"id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+
+
+@contextmanager
+def raw(*options: str, cwd: Path, stderr: int = subprocess.DEVNULL) -> Iterator[Raw]:
+    with subprocess.Popen(
+        [PYTHON, "-W", "error", "-m", "nacre", "mcp", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        cwd=cwd,
+        env=environment(),
+    ) as process:
+        try:
+            yield Raw(process)
+        finally:
+            process.kill()
+
+
+@contextmanager
+def listening(*options: str, cwd: Path, token: str = "") -> Iterator[tuple[str, str]]:
+    """A server on HTTP: its address, and what it says on stderr."""
+    env = {**environment(), **({"NACRE_MCP_TOKEN": token} if token else {})}
+    with subprocess.Popen(
+        [PYTHON, "-W", "error", "-m", "nacre", "mcp", "--http", "0", *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=env,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline().decode() + process.stderr.readline().decode()
+            url = re.search(r"http://\S+", said)
+            assert url is not None, said
+            yield url[0], said
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+@asynccontextmanager
+async def client_at(url: str, token: str, mode: str, **more: Any) -> AsyncIterator[Client]:
+    async with (
+        create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **more) as client,
+    ):
+        yield client

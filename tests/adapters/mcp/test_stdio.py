@@ -1,0 +1,290 @@
+"""The server over stdio, in a process of its own, with the SDK's own client."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import ElicitResult, TextResourceContents
+
+from tests.adapters.mcp.door import ASKS, MODES, parameters, text_of
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.mcp
+
+modes = pytest.mark.parametrize("mode", MODES)
+
+
+@modes
+async def test_the_tools_are_listed_with_what_they_take_and_give(mode: str, tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert list(tools) == ["Bash", "TaskOutput", "KillShell", "TaskList", "TaskWait", "CheckCommand"]
+    assert all(tool.output_schema and tool.annotations and tool.description for tool in tools.values())
+    assert tools["Bash"].input_schema["required"] == ["command"]
+    about = tools["Bash"].description or ""
+    assert str(tmp_path) in about
+    assert "within 45 seconds" in about
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    ("access", "hints"),
+    [
+        ("unrestricted", (False, True, True)),
+        ("workspace", (False, True, False)),
+        ("restricted", (True, False, False)),
+    ],
+)
+async def test_the_hints_follow_the_access(access: str, hints: tuple[bool, bool, bool], tmp_path: Path) -> None:
+    async with Client(parameters("--access", access, cwd=tmp_path)) as client:
+        [bash, *_] = (await client.list_tools()).tools
+    said = bash.annotations
+    assert said is not None
+    assert (said.read_only_hint, said.destructive_hint, said.open_world_hint) == hints
+
+
+@pytest.mark.linux
+async def test_a_restricted_server_lets_nothing_be_written(tmp_path: Path) -> None:
+    async with Client(parameters("--access", "restricted", cwd=tmp_path)) as client:
+        result = await client.call_tool("Bash", {"command": "touch here"})
+    assert "Blocked by access='restricted'" in text_of(result)
+    assert list(tmp_path.iterdir()) == []
+
+
+@modes
+async def test_a_command_that_fails_is_no_error_of_the_call(mode: str, tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        result = await client.call_tool("Bash", {"command": "echo hello; exit 3"})
+    assert not result.is_error
+    assert text_of(result).splitlines() == ["[nacre: exit 3]", "hello"]
+    data = result.structured_content
+    assert (data["exit_code"], data["ok"], data["outcome"]) == (3, False, {"kind": "exited", "code": 3})
+
+
+@modes
+async def test_a_call_that_cannot_be_meant_is_an_error_with_what_to_do(mode: str, tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        wrong = await client.call_tool("Bash", {"command": "ls", "timeout": 30})
+        missing = await client.call_tool("TaskOutput", {"task_id": "bash-00000000"})
+        nothing = await client.call_tool("TaskWait", {})
+        two = await client.call_tool("TaskWait", {"task_ids": ["bash-00000000"], "text": "x", "port": 1})
+        with pytest.raises(MCPError, match="There is no tool 'Bush'"):
+            await client.call_tool("Bush", {"command": "ls"})
+    assert text_of(wrong).startswith("Error (unknown_argument): There is no argument 'timeout'.")
+    assert text_of(missing).startswith("Error (no_such_task)")
+    assert text_of(nothing).startswith("Error (bad_task_ids)")
+    assert text_of(two).startswith("Error (bad_until)")
+    for result in (wrong, missing, nothing, two):
+        assert result.is_error
+        assert result.structured_content is None  # clients hold it against the schema
+        assert result.meta is not None
+        assert text_of(result).startswith(f"Error ({result.meta['nacre/error']})")
+
+
+@modes
+async def test_progress_tells_the_last_line_while_a_command_runs(mode: str, tmp_path: Path, gate: Gate) -> None:
+    said: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        said.append((progress, message))
+        if message and message.endswith(", 11B: second") and len(said) == 1:
+            gate.open()
+
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        command = f"echo one; echo second; {gate.wait}; echo done"
+        result = await client.call_tool("Bash", {"command": command}, progress_callback=hear)
+    assert text_of(result).endswith("one\nsecond\ndone")
+    assert said[0][1] is not None
+    assert [at for at, _ in said] == sorted({at for at, _ in said})
+
+
+async def test_progress_shows_no_secret(tmp_path: Path, gate: Gate) -> None:
+    server = parameters(cwd=tmp_path)
+    assert server.env is not None
+    server.env["SERVICE_TOKEN"] = "tok-4711-abcdefghij"
+    said: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        said.append(message or "")
+        gate.open()
+
+    async with Client(server, mode="legacy") as client:
+        command = f"printf 'tok-4711-'; printf 'abcdefghij\\n'; {gate.wait}"
+        result = await client.call_tool("Bash", {"command": command}, progress_callback=hear)
+    assert said
+    assert "abcdefghij" not in "".join(said) + text_of(result)
+
+
+@modes
+async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, life: Lifeline) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        command = f"{life.hold} trap '' TERM; (setsid sleep 600 &); sleep 600"
+        call = asyncio.create_task(client.call_tool("Bash", {"command": command}))
+        await life.held()
+        call.cancel()
+        await life.ended()
+        assert not (await client.call_tool("Bash", {"command": "true"})).is_error
+        tasks = await client.call_tool("TaskList", {})
+    assert tasks.structured_content["tasks"] == []
+
+
+@modes
+async def test_a_call_is_answered_within_the_budget_and_goes_on_as_a_task(
+    mode: str, tmp_path: Path, gate: Gate, life: Lifeline
+) -> None:
+    async with Client(parameters("--budget", "0.5", cwd=tmp_path), mode=mode) as client:
+        command = f"{life.hold} echo begun; {gate.wait}; echo over; exit 4"
+        result = await client.call_tool("Bash", {"command": command, "timeout_seconds": 600})
+        assert result.structured_content["outcome"]["promoted"]
+        task = result.structured_content["task_id"]
+        still = await client.call_tool("TaskOutput", {"task_id": task, "timeout": 600})
+        assert still.structured_content["task"]["state"] == "running"
+        gate.open()
+        await life.ended()
+        over = await client.call_tool("TaskOutput", {"task_id": task, "block": False})
+    assert "exited with 4" in text_of(over)
+    assert "begun\nover" in text_of(over)
+    assert over.structured_content["task"]["exit_code"] == 4
+
+
+@modes
+async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_path: Path, life: Lifeline) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        command = f"{life.hold} echo listening on 80; sleep 600"
+        started = await client.call_tool("Bash", {"command": command, "mode": "background"})
+        task = started.structured_content["task_id"]
+        waited = await client.call_tool("TaskWait", {"task_ids": [task], "text": "listening on \\d+"})
+        listed = await client.call_tool("TaskList", {})
+        read = await client.call_tool("TaskOutput", {"task_id": task, "block": False})
+        logs = await client.list_resources()
+        [log] = (await client.read_resource(f"nacre://tasks/{task}/log")).contents
+        killed = await client.call_tool("KillShell", {"shell_id": task})
+        await life.ended()
+        ended = await client.call_tool("TaskWait", {"task_ids": [task], "port": 1})
+    assert waited.structured_content["match"] == {task: "listening on 80"}
+    assert [each["id"] for each in listed.structured_content["tasks"]] == [task]
+    assert "listening on 80" in text_of(read)
+    assert f"nacre://tasks/{task}/log" in [str(each.uri) for each in logs.resources]
+    assert isinstance(log, TextResourceContents)
+    assert log.text == "listening on 80\n"
+    assert killed.structured_content["task"]["state"] == "ended"
+    assert ended.structured_content["ended"] == [task]
+
+
+@modes
+async def test_what_would_destroy_the_home_is_refused_with_the_reason(mode: str, tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        result = await client.call_tool("Bash", {"command": "rm -rf ~"})
+        verdict = await client.call_tool("CheckCommand", {"command": "rm -rf ~"})
+        harmless = await client.call_tool("CheckCommand", {"command": "ls"})
+    assert not result.is_error
+    assert result.structured_content["outcome"]["rule"] == "rm-root-or-home"
+    assert "would delete" in text_of(result)
+    assert verdict.structured_content["decision"] == "refuse"
+    assert text_of(verdict).startswith("refuse (rm-root-or-home): ")
+    assert text_of(harmless) == "allow"
+
+
+@modes
+@pytest.mark.parametrize(("action", "said"), [("accept", "not a git repository"), ("decline", "said no")])
+async def test_the_person_at_the_client_is_asked(mode: str, action: Any, said: str, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def elicit(context: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action=action, content={} if action == "accept" else None)
+
+    async with Client(parameters(cwd=tmp_path), mode=mode, elicitation_callback=elicit) as client:
+        result = await client.call_tool("Bash", {"command": ASKS})
+    assert said in text_of(result)
+    [question] = asked
+    assert ASKS in question
+    assert str(tmp_path) in question
+
+
+@modes
+async def test_a_client_that_cannot_ask_gets_a_clear_refusal(mode: str, tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+        result = await client.call_tool("Bash", {"command": ASKS})
+    assert not result.is_error
+    assert result.structured_content["outcome"]["kind"] == "refused"
+    assert "needs a person's word, and nobody was asked" in text_of(result)
+
+
+async def test_a_cancelled_question_runs_nothing(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def elicit(context: Any, params: Any) -> ElicitResult:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with Client(parameters(cwd=tmp_path), mode="legacy", elicitation_callback=elicit) as client:
+        call = asyncio.create_task(client.call_tool("Bash", {"command": f"touch it; {ASKS}"}))
+        await asyncio.wait_for(asked.wait(), 20)
+        call.cancel()
+        assert not (await client.call_tool("Bash", {"command": "true"})).is_error
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_command_may_only_start_where_it_is_allowed(tmp_path: Path) -> None:
+    place = tmp_path / "in"
+    place.mkdir()
+    async with Client(parameters("--cwd", str(place), "--allow", str(place), cwd=tmp_path)) as client:
+        inside = await client.call_tool("Bash", {"command": "pwd"})
+        outside = await client.call_tool("Bash", {"command": "pwd", "cwd": ".."})
+    assert text_of(inside) == str(place)
+    assert text_of(outside).startswith("Error (path_not_allowed)")
+
+
+async def test_a_command_cannot_read_what_the_client_sends(tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path), mode="legacy") as client:
+        result = await client.call_tool("Bash", {"command": "cat; echo nothing; ls -l /proc/self/fd | grep -c pipe"})
+    assert text_of(result).startswith("nothing")
+
+
+async def test_tasks_outlive_the_server(tmp_path: Path, life: Lifeline) -> None:
+    async with Client(parameters(cwd=tmp_path)) as client:
+        started = await client.call_tool("Bash", {"command": f"{life.hold} sleep 600", "mode": "background"})
+        task = started.structured_content["task_id"]
+        await life.held()
+    async with Client(parameters(cwd=tmp_path)) as client:
+        assert not life.over
+        killed = await client.call_tool("KillShell", {"shell_id": task})
+    assert not killed.is_error
+    await life.ended()
+
+
+async def test_fifty_calls_at_once_are_all_answered(tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path)) as client:
+        calls = [client.call_tool("Bash", {"command": f"echo {n}"}) for n in range(50)]
+        answers = await asyncio.gather(*calls)
+    assert [text_of(answer) for answer in answers] == [str(n) for n in range(50)]
+
+
+@pytest.mark.timeout(600)
+async def test_a_thousand_calls_leave_the_server_as_it_was(tmp_path: Path) -> None:
+    async with Client(parameters(cwd=tmp_path)) as client:
+        for _ in range(20):
+            answers = await asyncio.gather(
+                *(client.call_tool("Bash", {"command": "echo $$; false"}) for _ in range(50))
+            )
+            assert {answer.structured_content["exit_code"] for answer in answers} == {1}
+            assert len({text_of(answer) for answer in answers}) == 50
+        tasks = await client.call_tool("TaskList", {})
+    assert tasks.structured_content["tasks"] == []
+
+
+async def test_an_end_that_nobody_waits_for_is_not_waited_for(tmp_path: Path, life: Lifeline) -> None:
+    """Closing the client ends what it had called for."""
+    async with Client(parameters(cwd=tmp_path), mode="legacy") as client:
+        call = asyncio.create_task(client.call_tool("Bash", {"command": f"{life.hold} sleep 600"}))
+        await life.held()
+    with pytest.raises((MCPError, asyncio.CancelledError)):
+        await call
+    await until(lambda: life.over, "the command to end")
