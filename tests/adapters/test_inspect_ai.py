@@ -1,0 +1,107 @@
+"""nacre as a sandbox of inspect_ai: its own self check, and an evaluation with its own mock model and bash tool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import Task, eval_async
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ChatMessageTool, ModelOutput, get_model
+from inspect_ai.solver import generate, use_tools
+from inspect_ai.tool import bash
+from inspect_ai.util import SandboxEnvironmentSpec
+from inspect_ai.util._sandbox.self_check import self_check
+
+from nacre import Decision, Policy
+from nacre.adapters.inspect_ai import NacreSandboxConfig, NacreSandboxEnvironment
+from nacre.policy.own import rule
+from nacre.tasks import Tasks
+from tests.adapters.conversation import COMMANDS, FILES, TEXTS
+from tests.adapters.examples import does_what_it_says
+
+pytestmark = pytest.mark.framework
+
+NO_NEW_USERS = Policy(own=(rule("no-new-users", Decision.REFUSE, prefix="adduser", hits=("adduser somebody",)),))
+"""The self check would make an account on this machine."""
+ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[NacreSandboxEnvironment]:
+    """Of somebody without privileges: root may read and write everything."""
+    made = NacreSandboxEnvironment(NacreSandboxConfig(user="nobody" if ROOT else None), policy=NO_NEW_USERS)
+    yield made
+    await made.close()
+
+
+async def test_it_passes_the_self_check_of_sandboxes(sandbox: NacreSandboxEnvironment) -> None:
+    found = await self_check(sandbox)
+    assert {name: said for name, said in found.items() if said is not True and name != "test_exec_as_user"} == {}
+    assert "refused by no-new-users" in str(found["test_exec_as_user"])
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
+async def test_a_command_runs_as_the_user_that_is_named(sandbox: NacreSandboxEnvironment) -> None:
+    said = [(await sandbox.exec(["whoami"], user=user)).stdout for user in (None, "root", "nobody")]
+    assert said == ["nobody\n", "root\n", "nobody\n"]
+
+
+def converses(messages: list[Any], *_: Any) -> ModelOutput:
+    said = [message for message in messages if isinstance(message, ChatMessageTool)]
+    if len(said) == len(COMMANDS):
+        return ModelOutput.from_content("mockllm", "done")
+    return ModelOutput.for_tool_call("mockllm", "bash", {"cmd": COMMANDS[len(said)]})
+
+
+async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+    task = Task(
+        dataset=[Sample(input="Look after the project.", files=dict(FILES), setup="chmod +x run-tests server")],
+        solver=[use_tools(bash(timeout=30)), generate()],
+        sandbox="nacre",
+    )
+    model = get_model("mockllm/model", custom_outputs=converses)
+    (log,) = await eval_async(task, model=model, log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+    assert log.samples is not None
+    said = [message.text for message in log.samples[0].messages if isinstance(message, ChatMessageTool)]
+    assert said[0].strip() == TEXTS[0]
+    assert said[1].strip() == TEXTS[1].partition("\n")[2]
+    assert said[2].strip() == TEXTS[2]
+    assert "started" in said[3].splitlines()
+
+
+async def test_what_a_sample_leaves_running_ends_with_it() -> None:
+    made = NacreSandboxEnvironment()
+    try:
+        await made.exec(["bash", "-c", "sleep 600 & echo started"])
+        assert len(Tasks(made.state).list(all=False)) == 1
+    finally:
+        await made.close()
+    assert not os.path.exists(made.directory)
+
+
+@pytest.mark.linux
+async def test_a_confined_sandbox_confines_its_files_too(tmp_path: Path) -> None:
+    made = NacreSandboxEnvironment(NacreSandboxConfig(access="workspace"))
+    try:
+        await made.write_file("inside", "x")
+        assert await made.read_file("inside") == "x"
+        with pytest.raises(PermissionError):
+            await made.write_file(str(tmp_path / "outside"), "x")
+        assert not (tmp_path / "outside").exists()
+    finally:
+        await made.close()
+
+
+def test_its_configuration_survives_a_log() -> None:
+    config = NacreSandboxConfig(access="restricted")
+    assert NacreSandboxEnvironment.config_deserialize(config.model_dump()) == config
+    assert SandboxEnvironmentSpec("nacre", config).type == "nacre"
+
+
+def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+    does_what_it_says("with_inspect_ai.py", tmp_path)
