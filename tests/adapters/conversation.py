@@ -66,12 +66,13 @@ TEXTS = [
     "[nacre: exit 1]\ntest_addition passed\ntest_division failed: division by zero",
     (
         "[nacre: not run, refused by git-push-force: `git push --force` overwrites the remote branch: commits that "
-        "others pushed there would be lost. Instead: `git push --force-with-lease`, which stops if the remote has moved]"
+        "others pushed there would be lost. Instead: `git push --force-with-lease`, which stops if the remote has "
+        "moved]"
     ),
     "Error (unknown_argument): There is no argument 'timeout'. Did you mean `timeout_seconds`?",
     (
-        "[nacre: it runs as task bash-ID; what it prints is in STATE/bash-ID/output.log; TaskOutput reads it and waits for "
-        "it, KillShell ends it]"
+        "[nacre: it runs as task bash-ID; what it prints is in STATE/bash-ID/output.log; TaskOutput reads it and waits "
+        "for it, KillShell ends it]"
     ),
     (
         "[nacre: bash-ID running for N s, last output N s ago]\nlistening on port 8000\n"

@@ -34,10 +34,18 @@ def test_it_has_the_tool_of_the_profile_and_those_for_tasks() -> None:
 
 async def test_an_error_has_a_code_whichever_tool_it_is_of(tmp_path: Path) -> None:
     box = Toolbox(ctx=ToolContext(working_dir=tmp_path, output_dir=tmp_path))
-    calls = [("Bash", {"comand": "ls"}), ("TaskOutput", {"task_id": "bash-00000000"}), ("Nothing", {})]
+    calls: list[tuple[str, dict[str, str] | str]] = [
+        ("Bash", {"comand": "ls"}),
+        ("TaskOutput", {"task_id": "bash-00000000"}),
+        ("TaskOutput", '{"task_id": "bash-00000000"}'),
+        ("TaskOutput", "{"),
+        ("Nothing", {}),
+    ]
     assert [(await box.call(name, given)).error for name, given in calls] == [
         "missing_argument",
         "no_such_task",
+        "no_such_task",
+        "bad_arguments",
         "no_such_tool",
     ]
 

@@ -47,8 +47,10 @@ _SOME = 65_536
 """Bytes that are enough for a complaint."""
 
 
-class NacreSandboxConfig(BaseModel, frozen=True):
+class NacreSandboxConfig(BaseModel):
     """How the commands of a sample are held."""
+
+    model_config = {"frozen": True, "extra": "forbid"}
 
     access: Access = "unrestricted"
     network: bool = False

@@ -100,8 +100,8 @@ async def _run(bash: Bash, command: str, milliseconds: int | None, ctx: ToolCont
     try:
         result = await bash.run(Request(command, timeout=timeout), ctx)
     except InvalidRequest as error:
-        said = f"Error ({error.code}): {error}\n"
-        return ShellCommandOutput(stderr=said, outcome=ShellCallOutcome(type="exit", exit_code=125), command=command)
+        text = f"Error ({error.code}): {error}\n"
+        return ShellCommandOutput(stderr=text, outcome=ShellCallOutcome(type="exit", exit_code=125), command=command)
     said = streams(result)
     timed_out = isinstance(result.outcome, TimedOut)
     outcome = ShellCallOutcome(type="timeout") if timed_out else ShellCallOutcome(type="exit", exit_code=said.code)

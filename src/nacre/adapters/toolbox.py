@@ -6,8 +6,10 @@ code, never an exception; access that cannot be enforced here raises when the bo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from nacre.asked import request_from
@@ -52,7 +54,7 @@ class Toolbox:
         """`approve` stands in for the context's, for this call."""
         if name == self.name:
             return await self.bash.call(arguments, self.ctx if approve is None else replace(self.ctx, approve=approve))
-        given: Any = arguments
+        given: Any = _parsed(arguments)
         text = await tools.call(name, given, self.tasks, secrets=self.ctx.secrets)
         failed = _ERROR.match(text)
         return Answer(text=text, data={"text": text}, error=failed[1] if failed else "")
@@ -68,3 +70,11 @@ class Toolbox:
         except InvalidRequest:
             return None  # the call says what is wrong with it
         return verdict if verdict.decision is Decision.ASK else None
+
+
+def _parsed(arguments: Mapping[str, Any] | str) -> Any:
+    """What is no JSON stays what it is, and the tool says so."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(arguments)
+    return arguments
