@@ -23,5 +23,5 @@ read -r version python <<<"$pythons"
 echo "setting up $venv (Python $version: $python)" >&2
 "$python" -m venv --clear "$venv"
 "$venv/bin/python" -m pip install -qq --disable-pip-version-check \
-    -e ".[$name]" mypy pytest pytest-asyncio pytest-timeout pytest-xdist
+    -e ".[$name]" pytest pytest-asyncio pytest-timeout pytest-xdist
 made_from >"$venv/made-from"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
-import httpx
+import httpx2
 import pytest
 
 from nacre import ToolContext
@@ -29,7 +29,7 @@ class Api:
         self.requests: list[Any] = []
         self.results: list[Block] = []
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         body = json.loads(request.content)
         self.requests.append(body)
         blocks = [
@@ -43,7 +43,7 @@ class Api:
         use = {"type": "tool_use", "id": f"toolu_{len(self.results)}", **(call or {})}
         content = {"type": "text", "text": "done"} if call is None else use
         reply = {
-            "id": "msg_1",
+            "id": f"msg_{len(self.requests)}",
             "type": "message",
             "role": "assistant",
             "model": "claude-fake",
@@ -52,10 +52,10 @@ class Api:
             "stop_sequence": None,
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }
-        return httpx.Response(200, json=reply)
+        return httpx2.Response(200, json=reply)
 
     async def converse(self, *given: Any) -> list[str]:
-        http = httpx.AsyncClient(transport=httpx.MockTransport(self))
+        http = httpx2.AsyncClient(transport=httpx2.MockTransport(self))
         async with anthropic.AsyncAnthropic(api_key="none", http_client=http) as client:
             runner = client.beta.messages.tool_runner(
                 model="claude-fake",
