@@ -38,7 +38,9 @@ class Api:
             if isinstance(message["content"], list)
             for block in message["content"]
         ]
-        self.results = [block for block in blocks if block["type"] == "tool_result"]
+        known = {block["tool_use_id"]: block for block in self.results}  # a request may have only what is new
+        known.update({block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"})
+        self.results = list(known.values())
         call = self._respond(self.results)
         use = {"type": "tool_use", "id": f"toolu_{len(self.results)}", **(call or {})}
         content = {"type": "text", "text": "done"} if call is None else use
