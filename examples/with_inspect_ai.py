@@ -25,4 +25,4 @@ if __name__ == "__main__":
     )
     with tempfile.TemporaryDirectory() as logs:
         (log,) = eval(task, model=get_model("mockllm/model", custom_outputs=model), log_dir=logs, display="none")
-    print(log.samples[0].output.completion.strip())  # hello
+        print(log.samples[0].output.completion.strip())  # hello

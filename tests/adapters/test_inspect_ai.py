@@ -14,7 +14,7 @@ from inspect_ai.model import ChatMessageTool, ModelOutput, get_model
 from inspect_ai.solver import generate, use_tools
 from inspect_ai.tool import bash
 from inspect_ai.util import SandboxEnvironmentSpec
-from inspect_ai.util._sandbox.self_check import self_check
+from inspect_ai.util._sandbox.self_check import *  # noqa: F403
 
 from nacre import Decision, Policy
 from nacre.adapters.inspect_ai import NacreSandboxConfig, NacreSandboxEnvironment
@@ -31,22 +31,18 @@ ROOT = os.geteuid() == 0
 
 
 @pytest.fixture
-async def sandbox() -> AsyncIterator[NacreSandboxEnvironment]:
-    """Of somebody without privileges: root may read and write everything."""
+async def sandbox_env(request: pytest.FixtureRequest) -> AsyncIterator[NacreSandboxEnvironment]:
+    """What the self check is about. Of somebody without privileges: root may read and write everything."""
+    if request.node.name == "test_exec_as_user":
+        request.applymarker(pytest.mark.xfail(reason="refused by no-new-users", strict=True))
     made = NacreSandboxEnvironment(NacreSandboxConfig(user="nobody" if ROOT else None), policy=NO_NEW_USERS)
     yield made
     await made.close()
 
 
-async def test_it_passes_the_self_check_of_sandboxes(sandbox: NacreSandboxEnvironment) -> None:
-    found = await self_check(sandbox)
-    assert {name: said for name, said in found.items() if said is not True and name != "test_exec_as_user"} == {}
-    assert "refused by no-new-users" in str(found["test_exec_as_user"])
-
-
 @pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
-async def test_a_command_runs_as_the_user_that_is_named(sandbox: NacreSandboxEnvironment) -> None:
-    said = [(await sandbox.exec(["whoami"], user=user)).stdout for user in (None, "root", "nobody")]
+async def test_a_command_runs_as_the_user_that_is_named(sandbox_env: NacreSandboxEnvironment) -> None:
+    said = [(await sandbox_env.exec(["whoami"], user=user)).stdout for user in (None, "root", "nobody")]
     assert said == ["nobody\n", "root\n", "nobody\n"]
 
 
@@ -64,7 +60,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
         sandbox="nacre",
     )
     model = get_model("mockllm/model", custom_outputs=converses)
-    (log,) = await eval_async(task, model=model, log_dir=str(tmp_path), display="none")
+    (log,) = await eval_async(task, model=model, log_dir=str(tmp_path))
     assert log.status == "success", log.error
     assert log.samples is not None
     said = [message.text for message in log.samples[0].messages if isinstance(message, ChatMessageTool)]

@@ -180,7 +180,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
 def _as(user: str | None, words: list[str]) -> str:
     """The command line, run by somebody."""
     if user is not None and user not in (str(os.geteuid()), pwd.getpwuid(os.geteuid()).pw_name):
-        words = ["runuser", "-u", user, "--", *words]
+        words = ["runuser", "-u", user, "--", "sh", "-c", 'exec "$@"', "sh", *words]
     return shlex.join(words)
 
 
