@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from inspect_ai import Task, eval_async
 from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatMessageTool, ModelOutput, get_model
+from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import generate, use_tools
 from inspect_ai.tool import bash
 from inspect_ai.util import SandboxEnvironmentSpec
@@ -46,11 +46,17 @@ async def test_a_command_runs_as_the_user_that_is_named(sandbox_env: NacreSandbo
     assert said == ["nobody\n", "root\n", "nobody\n"]
 
 
+def counted(output: ModelOutput) -> ModelOutput:
+    """With a usage: inspect_ai would fetch a tokenizer to count what has none."""
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return output
+
+
 def converses(messages: list[Any], *_: Any) -> ModelOutput:
     said = [message for message in messages if isinstance(message, ChatMessageTool)]
     if len(said) == len(COMMANDS):
-        return ModelOutput.from_content("mockllm", "done")
-    return ModelOutput.for_tool_call("mockllm", "bash", {"cmd": COMMANDS[len(said)]})
+        return counted(ModelOutput.from_content("mockllm", "done"))
+    return counted(ModelOutput.for_tool_call("mockllm", "bash", {"cmd": COMMANDS[len(said)]}))
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
