@@ -8,7 +8,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 export PYTHON ?=
-ARGS ?=
+export ARGS ?=
+FRAMEWORKS ?=
 UV ?= uv
 BIN := .venv/bin
 TYPED := src tests scripts $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
@@ -58,6 +59,10 @@ test-all: ## the same on every Python from 3.11 up that is here
 .PHONY: test-telemetry
 test-telemetry: ## runs as spans, with the real OpenTelemetry SDK
 	scripts/test-telemetry.sh $(ARGS)
+
+.PHONY: test-frameworks
+test-frameworks: ## the adapters against the real frameworks, each in its own environment; FRAMEWORKS='langchain anthropic'
+	scripts/test-frameworks.sh $(FRAMEWORKS)
 
 .PHONY: check
 check: venv ## lint, format, types, import directions, requirement marks

@@ -1,0 +1,58 @@
+"""LangChain: tools whose content is the text for the model, and whose artifact is the same as data.
+
+    agent = create_agent(model, tools=tools(ctx=ToolContext(working_dir=".")))
+
+A call that cannot be meant is a tool message with status "error". What needs a person's word goes to the context's
+`approve`; in a graph, `ToolContext(approve=interrupt_for_approval)` interrupts it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nacre.adapters.extras import missing
+from nacre.adapters.toolbox import Definition, Toolbox
+from nacre.blocking import blocking
+from nacre.tool import Bash
+from nacre.types import ToolContext
+from nacre.verdict import Verdict
+
+try:
+    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+except ImportError as error:
+    raise missing("langchain", error) from error
+
+
+def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[BaseTool]:
+    box = Toolbox(bash, ctx, tasks=tasks)
+    return [_tool(box, each) for each in box.definitions]
+
+
+def _tool(box: Toolbox, definition: Definition) -> BaseTool:
+    async def call(**arguments: Any) -> tuple[str, dict[str, Any]]:
+        answer = await box.call(definition.name, arguments)
+        if answer.error:
+            raise ToolException(answer.text)
+        return answer.text, dict(answer.data)
+
+    def call_and_wait(**arguments: Any) -> tuple[str, dict[str, Any]]:
+        return blocking(call(**arguments))
+
+    return StructuredTool(
+        name=definition.name,
+        description=definition.description,
+        args_schema=dict(definition.schema),
+        func=call_and_wait,
+        coroutine=call,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def interrupt_for_approval(verdict: Verdict) -> bool:
+    """For `ToolContext.approve`: interrupts the graph, and takes what it is resumed with for the answer."""
+    from langgraph.types import interrupt  # whoever runs a graph has it
+
+    matter = verdict.matter
+    about = {} if matter is None else {"command": matter.command, "cwd": matter.cwd}
+    return interrupt({"rule": verdict.rule, "reason": verdict.reason, **about}) is True

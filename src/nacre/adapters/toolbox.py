@@ -1,0 +1,80 @@
+"""Toolbox: the tools of one conversation, as every framework wants them. A call in, an Answer out. Knows no framework.
+
+`Bash` in the words of its profile, and the three for tasks beside it. What cannot be meant is an answer with an error
+code, never an exception; access that cannot be enforced here raises when the box is made.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from nacre.asked import request_from
+from nacre.checking import check
+from nacre.directories import directory_for
+from nacre.errors import InvalidRequest
+from nacre.frozen import frozen, replace
+from nacre.tasks import tools
+from nacre.tasks.tasks import Tasks
+from nacre.tool import Bash
+from nacre.types import ToolContext
+from nacre.verdict import Decision, Verdict
+from nacre.views.answers import Answer
+
+Approve: TypeAlias = Callable[[Verdict], Awaitable[bool] | bool]
+_ERROR = re.compile(r"Error \((\w+)\): ")
+
+
+@frozen
+class Definition:
+    """One tool for a model."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+class Toolbox:
+    """`tasks=False`: without the tools that list, read and end background tasks."""
+
+    def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> None:
+        self.bash = bash or Bash()
+        self.ctx = ctx or ToolContext()
+        self.tasks = Tasks(self.ctx.output_dir)
+        own = self.bash.definition(self.ctx)
+        self.name: str = own["name"]
+        """What the profile calls the tool that runs commands."""
+        every = [own, *(tools.definitions() if tasks else ())]
+        self.definitions = [Definition(each["name"], each["description"], each["input_schema"]) for each in every]
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | str, *, approve: Approve | None = None) -> Answer:
+        """`approve` stands in for the context's, for this call."""
+        if name == self.name:
+            return await self.bash.call(arguments, self.ctx if approve is None else replace(self.ctx, approve=approve))
+        given: Any = _parsed(arguments)
+        text = await tools.call(name, given, self.tasks, secrets=self.ctx.secrets)
+        failed = _ERROR.match(text)
+        return Answer(text=text, data={"text": text}, error=failed[1] if failed else "")
+
+    def asks(self, name: str, arguments: Mapping[str, Any] | str) -> Verdict | None:
+        """What a person has to be asked before this call, for frameworks that ask ahead of it. The call checks anew."""
+        if name != self.name:
+            return None
+        try:
+            request = request_from(arguments, self.bash.profile)
+            place = directory_for(request, self.ctx)
+            verdict = check(request.command, cwd=place, env=request.env, policy=self.bash.profile.policy)
+        except InvalidRequest:
+            return None  # the call says what is wrong with it
+        return verdict if verdict.decision is Decision.ASK else None
+
+
+def _parsed(arguments: Mapping[str, Any] | str) -> Any:
+    """What is no JSON stays what it is, and the tool says so."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(arguments)
+    return arguments

@@ -1,0 +1,16 @@
+"""The tests of an adapter are there where its framework is: `make test-frameworks`. `make test` needs none of them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+_NEEDS = {
+    "test_anthropic.py": "anthropic",
+    "test_claude_agent_sdk.py": "claude_agent_sdk",
+    "test_deepagents.py": "deepagents",
+    "test_inspect_ai.py": "inspect_ai",
+    "test_langchain.py": "langchain_core",
+    "test_openai_agents.py": "agents",
+    "test_pydantic_ai.py": "pydantic_ai",
+}
+collect_ignore = [file for file, module in _NEEDS.items() if find_spec(module) is None]
