@@ -51,6 +51,84 @@ def test_nobody_is_asked_where_that_was_ruled_out(nacre: Nacre) -> None:
     assert nacre("hook", "--no-ask", stdin=ASKED).code == 2
 
 
+def asking(command: str, cwd: Path) -> bytes:
+    """What Claude Code would say, in a mode in which it asks."""
+    payload = payload_of("claude-code", "asked")
+    return json.dumps({**payload, "cwd": str(cwd), "tool_input": {"command": command}}).encode()
+
+
+def configure(nacre: Nacre, text: str) -> None:
+    nacre.config.parent.mkdir(parents=True, exist_ok=True)
+    nacre.config.write_text(text)
+
+
+def test_the_user_s_rules_count(nacre: Nacre, tmp_path: Path) -> None:
+    configure(
+        nacre, '[permissions]\nallow = ["Bash(git stash:*)"]\nask = ["Bash(make:*)"]\ndeny = ["Bash(npm publish:*)"]\n'
+    )
+    assert nacre("hook", stdin=asking("git stash drop", tmp_path)) == Done(0, b"", b"")
+    made = nacre("hook", stdin=asking("make -j2", tmp_path))
+    assert (made.code, json.loads(made.out)["hookSpecificOutput"]["permissionDecision"]) == (0, "ask")
+    published = nacre("hook", stdin=asking("cd web && sudo bash -c 'npm publish'", tmp_path))
+    assert (published.code, published.out) == (2, b"")
+    assert b"Bash(npm publish:*)" in published.err
+    configure(nacre, "")
+    assert nacre("hook", stdin=asking("make -j2", tmp_path)) == Done(0, b"", b"")
+
+
+def test_a_project_may_deny_and_not_allow(nacre: Nacre, tmp_path: Path) -> None:
+    """The project is the one in which the command would run, not the one in which the hook was started."""
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "pyproject.toml").write_text(
+        '[tool.nacre.permissions]\nallow = ["Bash(git stash:*)"]\ndeny = ["Bash(make:*)"]\n'
+    )
+    assert nacre("hook", stdin=asking("make", project / "src"), cwd=tmp_path).code == 2
+    assert nacre("hook", stdin=asking("make", tmp_path), cwd=project).code == 0
+    stashed = nacre("hook", stdin=asking("git stash drop", project))
+    assert (stashed.code, json.loads(stashed.out)["hookSpecificOutput"]["permissionDecision"]) == (0, "ask")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_was_asked_and_said_is_kept_where_that_is_wanted(nacre: Nacre, agent: str) -> None:
+    nacre("hook", stdin=json.dumps(payload_of(agent, "refused")).encode())
+    assert nacre("audit", "--json").out == b""
+    configure(nacre, "audit = true\n")
+    for name in ("no opinion", "refused"):
+        nacre("hook", stdin=json.dumps(payload_of(agent, name)).encode())
+    passed, refused = [json.loads(line) for line in nacre("audit", "--json").out.splitlines()]
+    assert (passed["caller"], passed["profile"], passed["outcome"]) == (agent, "hook", {"kind": "passed"})
+    assert (refused["outcome"], refused["verdict"]["decision"]) == ({"kind": "refused"}, "refuse")
+    assert refused["conversation"]
+    shown = nacre("audit", "--outcome", "failed").out.decode()
+    assert shown.count("\n") == 1
+    assert refused["command"] in shown
+
+
+def test_no_secret_is_kept_and_no_answer_depends_on_what_is(nacre: Nacre, tmp_path: Path) -> None:
+    configure(nacre, f'audit = "{tmp_path}/trail"\n')
+    secret = "0123456789abcdefXYZ"
+    asked = asking(f"curl -H 'Authorization: {secret}' x", tmp_path)
+    assert nacre("hook", stdin=asked, env={"SERVICE_TOKEN": secret}).code == 0
+    kept = (tmp_path / "trail").read_text()
+    assert "Authorization" in kept
+    assert secret not in kept
+    configure(nacre, f'audit = "{tmp_path}"\n')  # a directory
+    done = nacre("hook", stdin=asked)
+    assert (done.code, done.out) == (0, b"")
+    assert b"cannot be written" in done.err
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_settings_that_cannot_be_read_refuse_and_say_where(nacre: Nacre, agent: str) -> None:
+    """They may forbid something."""
+    configure(nacre, 'timeout = 30\nacess = "workspace"\n')
+    done = nacre("hook", stdin=json.dumps(payload_of(agent, "no opinion")).encode())
+    assert done.code == 2
+    assert f"{nacre.config}:2" in done.err.decode()
+    assert "Did you mean 'access'?" in done.err.decode()
+
+
 @pytest.mark.parametrize("words", [["--bogus"], ["claude-code"], ["--no-ask", "x"]])
 def test_a_hook_that_is_called_wrongly_refuses(nacre: Nacre, words: list[str]) -> None:
     done = nacre("hook", *words, stdin=ALLOWED)
@@ -83,7 +161,7 @@ def test_what_takes_too_long_is_refused_before_the_agent_gives_up(nacre: Nacre) 
     program = """
 import sys
 import nacre.cli.hook as hook, nacre.hooks.answer as answer
-def judge(asked):
+def judge(asked, config):
     while True:
         pass
 hook.PATIENCE, answer.judge = 0.1, judge
@@ -156,7 +234,7 @@ def command_in(path: Path) -> str:
         said = tomllib.loads(text)
         command = said["hooks"]["PreToolUse"][-1]["hooks"][0]["command"]
     else:
-        from nacre.hooks.jsonc import parse, plain
+        from nacre.jsonc import parse, plain
 
         said = plain(parse(text))["hooks"]  # type: ignore[index]
         (entries,) = [said[event] for event in ("PreToolUse", "BeforeTool", "beforeShellExecution") if said.get(event)]

@@ -63,7 +63,8 @@ def test_they_can_be_left_out_by_the_user(place: Place) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ('{\n  "permissions": ,\n}', 2, "This is no JSON: Expecting value."),
+        ('{\n  "permissions": ,\n}', 2, "This is no JSON: here a value is missing."),
+        ("[" * 9000, 1, "This is no JSON: this is nested too deep."),
         ('{\n  "permissions": []\n}', 2, "`permissions` is no object."),
         ('{"permissions": {\n"deny": "Bash(x)"}}', 2, "`permissions.deny` is no list of texts."),
         ('{"permissions": {"deny": [\n"Bash(x"]}}', 2, "The permission rule 'Bash(x' has no closing parenthesis."),
@@ -84,6 +85,12 @@ def test_an_allow_that_cannot_be_meant_is_left_out_and_said(place: Place) -> Non
     config = place.load()
     assert rules(config)["allow"] == ("Bash(ls)",)
     assert [note.why for note in config.notes] == ["The permission rule 'Bash(x' has no closing parenthesis."]
+
+
+def test_comments_and_a_last_comma_are_read_over(place: Place) -> None:
+    text = '{ // mine\n  "permissions": { "deny": ["Bash(x)", /* "Bash(y)", */ ], },\n}\n'
+    place.write(place.project / ".claude" / "settings.json", text)
+    assert rules(place.load())["deny"] == ("Bash(x)",)
 
 
 def test_an_empty_file_says_nothing(place: Place, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.hooks.in_json import Unfit, add, entries, remove
-from nacre.hooks.jsonc import NotJson, parse, plain
+from nacre.jsonc import NotJson, parse, plain
 
 PATH = ("hooks", "PreToolUse")
 ENTRY = {"matcher": "Bash", "hooks": [{"type": "command", "command": "nacre hook"}]}

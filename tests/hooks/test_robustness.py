@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nacre.config.config import Config
 from nacre.hooks import answer as module
 from nacre.hooks.answer import LARGEST, answer
 from nacre.hooks.dialect import LONGEST, Asked
@@ -54,7 +55,7 @@ def test_an_agent_that_is_not_known_is_refused(fields: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("agent", FIXTURES)
 def test_a_checker_that_fails_refuses_in_the_dialect(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def judge(asked: Asked) -> Verdict:
+    def judge(asked: Asked, config: Config | None) -> Verdict:
         raise ValueError("no luck")
 
     monkeypatch.setattr(module, "judge", judge)

@@ -9,6 +9,7 @@ from nacre.cli.speak import put, put_json, say
 from nacre.cli.tasks import width
 from nacre.cli.usage import UsageError
 from nacre.cli.words import Words, sort_out, whole
+from nacre.config import configured
 from nacre.observe.audit import VARIABLE, Audit, default_path
 from nacre.observe.trail import Record, Trail
 from nacre.views.escape import cut, escaped
@@ -22,15 +23,16 @@ usage: nacre audit [options] [TEXT]     runs in an audit trail, oldest first; TE
 
   -n N, --last N      so many, the latest (default: 50; 0: all)
   -f, --follow        and those to come, until Ctrl-C
-  --outcome KIND      exited, timed_out, refused, cancelled, running, …; failed: whatever did not succeed
+  --outcome KIND      exited, timed_out, refused, cancelled, running, …; of a hook passed, asked, refused;
+                      failed: whatever did not succeed
   --rule ID           about which this rule had something to say
   --caller NAME       that this program or adapter asked for
   --conversation ID   of this conversation
   --json              each as it was kept, one JSON object on a line
-  --file PATH         the trail (default: what {VARIABLE} names, or audit.jsonl in nacre's state directory)
+  --file PATH         the trail (default: what the setting names, or audit.jsonl in nacre's state directory)
 
-A trail is kept where {VARIABLE} is 1 or a path, or by `Bash(observers=(Audit(),))`. Older files, .1 and so on, are read
-as well.
+A trail is kept where {VARIABLE} or the setting `audit` says so, or by `Bash(observers=(Audit(),))`. Older files,
+.1 and so on, are read as well.
 
   TIME OUTCOME DURATION BYTES CALLER COMMAND
 
@@ -80,8 +82,9 @@ def complain(observers: Iterable[object]) -> None:
 def _path(asked: Words) -> str:
     if given := asked.last("--file"):
         return os.path.abspath(given)
-    wanted = os.environ.get(VARIABLE, "")
-    return wanted if os.path.isabs(wanted) else default_path()
+    config = configured()
+    wanted = None if config is None else config.get("audit")
+    return wanted if isinstance(wanted, str) else default_path()
 
 
 def _fits(record: Record, asked: Words) -> bool:
@@ -106,8 +109,10 @@ def _part(record: Record, name: str) -> Record:
 
 
 def _succeeded(record: Record) -> bool:
+    """Or nothing is known against it."""
     outcome = _part(record, "outcome")
-    return outcome.get("kind") == "running" or (outcome.get("kind") == "exited" and outcome.get("code") == 0)
+    kind = outcome.get("kind")
+    return outcome.get("code") == 0 if kind == "exited" else kind in ("running", "passed", "asked")
 
 
 def _show(record: Record, *, as_json: bool) -> None:

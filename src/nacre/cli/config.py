@@ -63,6 +63,7 @@ def _unset(found: Config) -> list[tuple[str, Entry]]:
         "unix_sockets": False,
         "allow_partial": False,
         "otherwise": profile.policy.otherwise.value,
+        "audit": False,
         "claude_settings": True,
     }
     for name in ("timeout", "slow_timeout", "max_timeout", "output", "spill", "log"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nacre.policy.policy import Policy
     from nacre.types import StrPath
 
-__all__ = ["load", "policy_for"]
+__all__ = ["configured", "load", "policy_for"]
 
 INTERNAL = frozenset(("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT"))
 """What begins with NACRE_ and is no setting."""
@@ -50,14 +50,18 @@ def load(
     return _loaded(_found(cwd) if files else [], variables, arguments or {}, lines=lines)
 
 
-def policy_for(cwd: StrPath | None = None) -> Policy:
-    """`load(cwd).policy`, for those who start often: where nothing is configured, next to nothing is loaded."""
+def configured(cwd: StrPath | None = None) -> Config | None:
+    """`load(cwd)`, for those who start often: where nothing is configured, next to nothing is loaded."""
     found, variables = _found(cwd), _variables(os.environ)
-    if not found and not variables:
-        from nacre.policy.policy import DEFAULT
+    return _loaded(found, variables, {}) if found or variables else None
 
-        return DEFAULT
-    return _loaded(found, variables, {}).policy
+
+def policy_for(cwd: StrPath | None = None) -> Policy:
+    """`load(cwd).policy`, for the same."""
+    from nacre.policy.policy import DEFAULT
+
+    config = configured(cwd)
+    return DEFAULT if config is None else config.policy
 
 
 def _loaded(

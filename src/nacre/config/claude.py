@@ -17,12 +17,7 @@ from nacre.policy.permissions import pattern_of
 def rules_in(file: File) -> list[tuple[str, str, int, str]]:
     """List, rule, line, and what is wrong with it; of an allow that cannot be meant only that is said."""
     text = file.data.decode("utf-8-sig", "replace")
-    try:
-        settings = json.loads(text) if text.strip() else {}
-    except RecursionError as error:
-        raise InvalidConfig("It is nested too deeply.", file=file.path) from error
-    except json.JSONDecodeError as error:
-        raise InvalidConfig(f"This is no JSON: {error.msg}.", file=file.path, line=error.lineno) from error
+    settings = _parsed(text, file.path)
     table = settings.get("permissions", {}) if isinstance(settings, dict) else None
     if not isinstance(table, dict):
         raise InvalidConfig("`permissions` is no object.", file=file.path, line=_line(text, "permissions"))
@@ -41,6 +36,18 @@ def rules_in(file: File) -> list[tuple[str, str, int, str]]:
         if wrong and name != "allow":
             raise InvalidConfig(wrong, file=file.path, line=line, key=f"permissions.{name}")
     return found
+
+
+def _parsed(text: str, path: str) -> object:
+    """As JSON; if it is none, with comments, as people write it."""
+    try:
+        return json.loads(text) if text.strip() else {}
+    except (json.JSONDecodeError, RecursionError):
+        from nacre.jsonc import NotJson, parse, plain
+    try:
+        return plain(parse(text))
+    except NotJson as error:
+        raise InvalidConfig(f"This is no JSON: {error.what}.", file=path, line=error.line) from error
 
 
 def _wrong(name: str, rule: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from nacre.amounts import size, span
 from nacre.frozen import frozen
 
-Kind: TypeAlias = Literal["choice", "seconds", "size", "count", "flag", "network", "paths", "names", "rules"]
+Kind: TypeAlias = Literal["choice", "seconds", "size", "count", "flag", "network", "file", "paths", "names", "rules"]
 Say: TypeAlias = Literal["any", "stricter", "more", "never"]
 """What a project may do with it: set it; only make it stricter; add to it; nothing."""
 
@@ -73,6 +73,7 @@ KEYS = {
         Key(name="log", kind="size", say="any"),
         Key(name="pass_env", kind="names", say="never"),
         Key(name="secret_env", kind="names", say="more"),
+        Key(name="audit", kind="file", say="never"),
         Key(name="otherwise", kind="choice", say="stricter", choices=DECISIONS),
         Key(name="claude_settings", kind="flag", say="never"),
     )
@@ -91,6 +92,7 @@ _EXAMPLES = {
     "count": "64",
     "flag": "true",
     "network": 'true, "loopback" or [443, 80]',
+    "file": 'true, or "~/audit.jsonl"',
     "paths": '["~/.cache"]',
     "names": '["AWS_PROFILE"]',
     "rules": '["Bash(npm test:*)"]',
@@ -101,6 +103,7 @@ _WANTED = {
     "count": "a whole number above 0",
     "flag": "true or false",
     "network": "true, false, 'loopback' or a list of ports",
+    "file": "true, false or an absolute path",
     "paths": "a list of paths",
     "names": "a list of names",
     "rules": "a list of rules",
@@ -140,6 +143,9 @@ def _read(key: Key, raw: Any) -> Any:
             return raw if isinstance(raw, bool) else None
         case "network":
             return _network(raw)
+        case "file":
+            placed = isinstance(raw, str) and raw.startswith(("/", "~/"))
+            return raw if placed or isinstance(raw, bool) else None
         case "paths" | "names" | "rules":
             good = isinstance(raw, list | tuple) and all(isinstance(each, str) and each for each in raw)
             return tuple(raw) if good else None
@@ -162,7 +168,7 @@ def _typed(key: Key, text: str) -> Any:
             return text if found is None else found
         case "count":
             return int(text) if text.isdecimal() else text
-        case "flag" | "network" if text.lower() in (*_ON, *_OFF):
+        case "flag" | "network" | "file" if text.lower() in (*_ON, *_OFF):
             return text.lower() in _ON
         case "network" if text != "loopback":
             ports = text.replace(",", " ").split()

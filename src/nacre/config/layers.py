@@ -129,10 +129,10 @@ class Layers:
             items = tuple(Entry(self._placed(key, each, origin), origin) for each in value)
             self._entries[key.name] = (*self._entries.get(key.name, ()), *items)
         else:
-            self._entries[key.name] = (Entry(value, origin),)
+            self._entries[key.name] = (Entry(self._placed(key, value, origin), origin),)
 
-    def _placed(self, key: Key, value: str, origin: Origin) -> str:
-        if key.kind != "paths":
+    def _placed(self, key: Key, value: Any, origin: Origin) -> Any:
+        if key.kind not in ("paths", "file") or not isinstance(value, str):
             return value
         if value == "~" or value.startswith("~/"):
             return self._home + value[1:]

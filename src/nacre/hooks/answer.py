@@ -5,6 +5,8 @@ Knows no agent by name: `DIALECTS` are asked in turn whether it is theirs.
 
 from __future__ import annotations
 
+from nacre.config import configured
+from nacre.errors import InvalidConfig
 from nacre.hooks import claude_code, codex, cursor, gemini
 from nacre.hooks.dialect import Asked, Bad, NotOurs, Reply, refusal
 from nacre.hooks.judge import judge
@@ -47,9 +49,24 @@ def _in(dialect: Dialect, fields: dict[str, Any], *, ask: bool) -> Reply:
             )
         if not ask:
             heard = Asked(heard.command, heard.cwd, False, heard.event)
-        return dialect.reply(heard, judge(heard))
+        config = configured(heard.cwd)
+        verdict = judge(heard, config)
+        reply = dialect.reply(heard, verdict)
+        if config is not None and config.get("audit"):
+            from nacre.hooks.record import keep_record
+
+            keep_record(config, dialect.NAME, _conversation(fields), heard, verdict, reply)
+        return reply
+    except InvalidConfig as error:
+        return dialect.refuse(f"nacre's settings cannot be used, so the command is refused until they can. {error}")
     except Exception as error:
         return dialect.refuse(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
+
+
+def _conversation(fields: dict[str, Any]) -> str:
+    """By whatever name the agent has for it."""
+    names = (fields.get("session_id"), fields.get("conversation_id"))
+    return next((name for name in names if isinstance(name, str)), "")
 
 
 def decoded(payload: bytes) -> dict[str, Any] | Bad:

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from nacre.hooks.jsonc import Item, Many, Node, parse, plain
+from nacre.jsonc import Item, Many, Node, parse, plain
 
 Entry = Mapping[str, object]
 

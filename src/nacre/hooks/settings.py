@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from nacre.hooks import in_json, in_toml
 from nacre.hooks.in_json import Unfit
-from nacre.hooks.jsonc import NotJson
 from nacre.hooks.places import Settings, is_ours
+from nacre.jsonc import NotJson
 
 _MARK = "\ufeff"
 

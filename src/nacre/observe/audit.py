@@ -52,7 +52,11 @@ class Audit:
 
     def __call__(self, event: Observed) -> None:
         if isinstance(event, RunEnded):
-            self._keep_record({**_who(event.time), **event.to_dict()})
+            self.keep(event.time, event.to_dict())
+
+    def keep(self, time: float, data: dict[str, Any]) -> None:
+        """One line, with who we are before it. Nothing in it is masked here."""
+        self._keep_record({**_who(time), **data})
 
     def __repr__(self) -> str:
         return f"Audit({self.path!r})"
@@ -130,13 +134,20 @@ class Audit:
         return os.path.samestat(there, os.fstat(fd))
 
 
+def trail_at(wanted: object) -> Audit | None:
+    """What the setting `audit` asks for: nothing, the usual place (True), or a path. One for all who ask the same."""
+    if not wanted:
+        return None
+    return _shared(wanted if isinstance(wanted, str) else default_path())
+
+
 def from_environment() -> Audit | None:
     """What `NACRE_AUDIT` asks for: nothing, `1` for the usual place, or an absolute path."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted.lower() in ("", "0", "off", "false", "no"):
         return None
     if wanted.lower() in ("1", "on", "true", "yes"):
-        return _shared(default_path())
+        return trail_at(True)
     if not os.path.isabs(wanted):
         raise InvalidRequest(
             "bad_audit",
@@ -144,7 +155,7 @@ def from_environment() -> Audit | None:
             field=VARIABLE,
             hint="Give an absolute path, 1 for the usual place, or 0 for none.",
         )
-    return _shared(wanted)
+    return trail_at(wanted)
 
 
 @cache

@@ -114,7 +114,7 @@ class RunEnded:
             },
             "sha256": self.digest,
         }
-        return cast("dict[str, Any]", _cut(data if began.hidden is None else began.hidden.mask_all(data)))
+        return cast("dict[str, Any]", shortened(data if began.hidden is None else began.hidden.mask_all(data)))
 
 
 Observed: TypeAlias = RunBegan | RunEnded
@@ -126,12 +126,12 @@ def finite(seconds: float | None) -> float | None:
     return None if seconds is None or math.isinf(seconds) else seconds
 
 
-def _cut(data: Any) -> Any:
+def shortened(data: Any) -> Any:
     """Every text in plain data, if it is long. After it was masked: half a secret would not be known again."""
     if isinstance(data, str):
         return data if len(data) <= _LONGEST else data[:_LONGEST] + "…"
     if isinstance(data, dict):
-        return {name: _cut(value) for name, value in data.items()}
+        return {name: shortened(value) for name, value in data.items()}
     return data
 
 

@@ -1,7 +1,7 @@
 """JSON with comments in, values that know where they stand in the text out. Pure.
 
 For settings files that people write: `//` and `/* */` comments and a comma after the last item are read over. What else
-is not JSON raises `NotJson`, with line and column. Changes no text itself; `in_json` does.
+is not JSON raises `NotJson`, with line and column. Changes no text itself; `nacre.hooks.in_json` does.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ _DEEPEST = 200
 
 class NotJson(ValueError):
     """The message says what is wrong, and where."""
+
+    def __init__(self, what: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {what}")
+        self.what = what
+        self.line = line
 
 
 @dataclass
@@ -164,4 +169,4 @@ def _blank(text: str, at: int) -> tuple[int, int]:
 
 def _wrong(text: str, at: int, what: str) -> NotJson:
     line = text.count("\n", 0, at) + 1
-    return NotJson(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: {what}")
+    return NotJson(what, line, at - text.rfind("\n", 0, at))
