@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import Any, Literal, TypeAlias
 
 from nacre.errors import InvalidRequest
+from nacre.frozen import replace
+from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
 
 Dialect: TypeAlias = Literal["anthropic", "openai", "openai-responses", "mcp", "json"]
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai", "openai-responses", "mcp", "json")
+
+
+def told(profile: Profile) -> Tool:
+    """Its tool, with its own times where a description names them."""
+    times = {"timeout": profile.timeout, "slow_timeout": profile.slow_timeout, "max_timeout": profile.max_timeout}
+    words = {f"{{{name}}}": _number(value) for name, value in times.items()}
+    words |= {f"{{{name} spoken}}": _spoken(value) for name, value in times.items()}
+
+    def filled(text: str) -> str:
+        for token, word in words.items():
+            text = text.replace(token, word)
+        return text
+
+    tool = profile.tool
+    if not any("{" in parameter.description for parameter in tool.parameters):
+        return tool
+    return replace(
+        tool, parameters=tuple(replace(each, description=filled(each.description)) for each in tool.parameters)
+    )
+
+
+def _number(seconds: float) -> str:
+    return "any" if isinf(seconds) else f"{seconds:.15g}"
+
+
+def _spoken(seconds: float) -> str:
+    if isinf(seconds):
+        return "any time"
+    minutes = seconds / 60
+    return f"{minutes:.15g} minutes" if minutes >= 2 and minutes == int(minutes) else f"{seconds:.15g} seconds"
 
 
 def definition(tool: Tool, description: str, dialect: Dialect = "anthropic") -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Bash:
         from nacre import schema
 
         ctx = self._settled(ctx)
-        tool = self.profile.tool
+        tool = schema.told(self.profile)
         where = f"Working directory: {directory_for(Request('true'), ctx)}" if tool.names_directory else ""
         parts = (tool.description.strip(), where, self.constraints(ctx))
         return schema.definition(tool, "\n\n".join(filter(None, parts)), dialect)

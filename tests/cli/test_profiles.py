@@ -47,6 +47,18 @@ def test_a_schema_is_json_in_the_words_of_one_api(nacre: Nacre, tmp_path: Path) 
     assert nacre("schema", "--for", "gemini").code == 125
 
 
+def test_a_schema_tells_what_is_configured(nacre: Nacre) -> None:
+    nacre.config.parent.mkdir(parents=True)
+    nacre.config.write_text("timeout = 45\nslow_timeout = 600\nmax_timeout = 1200\n")
+    told = json.loads(nacre("schema", "--for", "json").out)["properties"]
+    assert told["timeout_seconds"]["description"] == "How long to wait for it, at most 1200; without it 45."
+    assert told["mode"]["description"].startswith("slow: wait up to 10 minutes, ")
+    plain = json.loads(nacre("schema", "--for", "json", "--no-config").out)["properties"]
+    assert plain["timeout_seconds"]["description"] == "How long to wait for it, at most 3600; without it 120."
+    nacre.config.write_text('profile = "phoenix"\ntimeout = 45\n')
+    assert "default: up to 45 seconds. " in nacre("schema").out.decode()
+
+
 @pytest.mark.linux
 def test_a_schema_names_the_constraints_of_an_access_mode(nacre: Nacre) -> None:
     told = json.loads(nacre("schema", "--access", "restricted").out)

@@ -35,8 +35,8 @@ DEFAULT = Profile(
                 to="mode",
                 choices=("default", "slow", "background"),
                 description=(
-                    "slow: wait up to 15 minutes, for builds and tests. background: do not wait, for servers; "
-                    "the answer names the task."
+                    "slow: wait up to {slow_timeout spoken}, for builds and tests. background: do not wait, for "
+                    "servers; the answer names the task."
                 ),
             ),
             Parameter(
@@ -45,7 +45,7 @@ DEFAULT = Profile(
                 to="timeout",
                 least=0,
                 zero_is_default=True,
-                description="How long to wait for it, at most 3600; without it 120.",
+                description="How long to wait for it, at most {max_timeout}; without it {timeout}.",
             ),
             Parameter(
                 name="cwd",

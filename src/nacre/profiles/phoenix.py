@@ -73,8 +73,8 @@ PHOENIX = Profile(
                 choices=("default", "slow", "background"),
                 default="default",
                 description=(
-                    "Execution mode. default: up to 30 seconds. slow: up to 15 minutes, for builds and tests. "
-                    "background: do not wait, for servers; the answer names the process, its group for "
+                    "Execution mode. default: up to {timeout spoken}. slow: up to {slow_timeout spoken}, for builds "
+                    "and tests. background: do not wait, for servers; the answer names the process, its group for "
                     "`kill -9 -<pgid>`, and the file that its output goes to."
                 ),
             ),

@@ -21,6 +21,7 @@ class Parameter:
     to: For
     """What it is for. `timeout` is how long the call waits at most (`Tool.deadline` says what happens then)."""
     description: str = ""
+    """May name the profile's times: `{timeout}` in seconds, `{timeout spoken}` in words; `slow_`, `max_` likewise."""
     required: bool = False
     choices: tuple[str, ...] = ()
     default: str | float | bool | None = None
