@@ -115,6 +115,7 @@ def parent_and_session(pid: int) -> tuple[int, int]:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_bytes().decode("utf-8", "replace")
+        with open(path, "rb", buffering=0) as file:  # after each test, for each process that there is
+            return file.readall().decode("utf-8", "replace")
     except OSError:
         return ""  # gone, or another user's
