@@ -32,6 +32,7 @@ test-slow: venv ## what takes long to prove: bounds on work, floods, thousands o
 
 .PHONY: test-agents
 test-agents: venv ## hooks in real agents, with a model on loopback (needs npm and the registry)
+	scripts/need-npm.sh
 	scripts/agents.sh .agents
 	NACRE_AGENTS=$(CURDIR)/.agents $(BIN)/pytest -m agents $(ARGS) tests/agents
 

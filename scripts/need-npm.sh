@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# npm, for suites that test against other people's programs of its registry. As root on Debian and its like it installs
+# itself; else it says what is missing.
+set -euo pipefail
+command -v npm >/dev/null && exit
+if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qqy nodejs npm >/dev/null && exit
+fi
+echo "This needs Node.js and npm: install them and try again." >&2
+exit 1
