@@ -14,7 +14,7 @@ from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
 from nacre.keeper.folder import LIVE
 from nacre.result import Exited, Killed, Lost, NotStarted, Running
 from nacre.tasks import Match, Tasks
-from tests.support.census import children, is_alive
+from tests.support.census import children, is_alive, state
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Lifeline
@@ -198,6 +198,7 @@ async def test_a_keeper_made_ahead_that_was_stopped_or_killed_is_no_obstacle(sto
         heirs = await until(lambda: set(heirs_of(parent(keeper_of(store, first)))) - used, "one made ahead")  # noqa: B023
         for heir in heirs:
             os.kill(heir, number)
+            await until(lambda: state(heir) in ("T", "Z", ""), "the signal to have its effect")  # noqa: B023
         await start(bash, store, "sleep 60")
     for task in tasks.list():
         assert isinstance((await tasks.kill(task.id, grace=0)).outcome, Killed)

@@ -11,6 +11,7 @@ import pytest
 from nacre.errors import InvalidRequest
 from nacre.keeper.folder import STDIN
 from nacre.result import Exited
+from nacre.tasks.place import Place
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import FakeKeeper
 from tests.support.waiting import PATIENCE, until
@@ -33,6 +34,20 @@ async def test_what_is_written_arrives_and_the_end_is_told(tasks: Tasks, serve: 
         assert keeper.eofs == 2
     finally:
         os.close(fd)
+
+
+async def test_a_task_for_which_that_was_enough_need_not_be_told_the_end(
+    tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = serve(stdin=True)
+
+    async def write(place: Place, data: bytes) -> None:
+        keeper.ends(Exited(0))
+
+    monkeypatch.setattr("nacre.tasks.stdin.write", write)
+    await asyncio.wait_for(tasks.write(keeper.id, "\n", close=True), PATIENCE)
+    with pytest.raises(InvalidRequest, match="does not run any more"):
+        await tasks.close_stdin(keeper.id)
 
 
 async def test_much_is_written_as_it_is_read(tasks: Tasks, serve: Serve) -> None:

@@ -40,10 +40,12 @@ async def write(place: Place, data: bytes) -> None:
         os.close(fd)
 
 
-async def close_stdin(place: Place) -> None:
-    """It reads the end of its input once it has read the rest."""
+async def close_stdin(place: Place, *, may_have_ended: bool = False) -> None:
+    """It reads the end of its input once it has read the rest. `may_have_ended`: what was written was enough for it."""
     while True:
         task = place.look()
+        if may_have_ended and not task.alive:
+            return
         if not task.alive or not task.stdin:
             _refuse(place, "")
         if (line := place.reach(to_wait=False)) is not None:

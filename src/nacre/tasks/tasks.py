@@ -127,7 +127,7 @@ class Tasks:
         place, _ = self._find(id)
         await writing.write(place, encoded(data, "data", nul_allowed=True) if isinstance(data, str) else data)
         if close:
-            await writing.close_stdin(place)
+            await writing.close_stdin(place, may_have_ended=True)
 
     async def close_stdin(self, id: str) -> None:
         from nacre.tasks import stdin as writing
