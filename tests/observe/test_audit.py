@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from nacre import Bash, InvalidRequest, ToolContext
+from nacre import Bash, InvalidRequest, Request, ToolContext
 from nacre.observe import Audit
 from nacre.observe.trail import Trail
 from nacre.testing import ScriptedBash
@@ -164,6 +164,19 @@ async def test_the_environment_can_ask_for_one(path: Path, monkeypatch: pytest.M
     for no in ("", "0", "off"):
         monkeypatch.setenv("NACRE_AUDIT", no)
         assert Bash().observers == ()
+
+
+async def test_who_asks_for_the_same_one_twice_has_each_run_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_AUDIT", str(path))
+    await Bash(observers=(Audit(path),)).run("true")
+    assert [line["command"] for line in lines(path)] == ["true"]
+
+
+async def test_a_request_of_the_wrong_types_is_in_it_like_any_other(path: Path) -> None:
+    bash = Bash(observers=(Audit(path),))
+    with pytest.raises(InvalidRequest):
+        await bash.run(Request("true", mode=b"slow"))  # type: ignore[arg-type]
+    assert [(line["error"], line["plan"]["mode"]) for line in lines(path)] == [("bad_mode", "b'slow'")]
 
 
 def test_the_usual_place_is_the_state_directory(tmp_path: Path) -> None:

@@ -206,6 +206,22 @@ async def test_an_observer_that_fails_disturbs_neither_the_run_nor_the_others(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
+def test_a_tracer_that_cannot_be_had_disturbs_no_run_and_is_told_once() -> None:
+    program = """
+        import asyncio, logging, sys, types
+        sys.modules["opentelemetry"] = types.ModuleType("opentelemetry")
+        sys.modules["opentelemetry.trace"] = types.ModuleType("opentelemetry.trace")  # an old one, say
+        logging.basicConfig(stream=sys.stdout)
+        import nacre
+        async def main():
+            print([(await nacre.run("true")).ok for _ in range(2)])
+        asyncio.run(main())
+    """
+    said = run_host(program)
+    assert said.count("WARNING:nacre.run:Runs cannot be traced") == 1
+    assert said.endswith("[True, True]\n")
+
+
 async def test_what_cannot_even_be_told_fails_as_it_would_unobserved(watched: Bash, seen: list[Observed]) -> None:
     class Odd(Exception):
         pass

@@ -258,6 +258,14 @@ async def test_it_is_observed_like_any_other() -> None:
     assert end.to_dict()["bytes"]["output"] == 2
 
 
+async def test_what_has_not_run_is_in_no_audit_trail_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_AUDIT", str(tmp_path / "audit.jsonl"))
+    await ScriptedBash().on("ls").run("ls")
+    assert not (tmp_path / "audit.jsonl").exists()
+
+
 async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_path: Path) -> None:
     scripted.on("make")
     ctx = ToolContext(working_dir=tmp_path)

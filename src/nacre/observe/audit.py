@@ -67,7 +67,7 @@ class Audit:
         with self._lock:
             if self._missing:
                 record["missing"] = self._missing
-            line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+            line = json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=str).encode() + b"\n"
             try:
                 self._append(line)
             except OSError as error:

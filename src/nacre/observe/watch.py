@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nacre.environment import host_environment
@@ -37,22 +38,38 @@ def watching(observers: tuple[Observer, ...], request: Request, ctx: ToolContext
 
         implied.append(log)
     if "opentelemetry.trace" in sys.modules:  # who has set a provider has loaded it
-        from nacre.observe.spans import tracing
-
-        implied += tracing()
+        implied += _tracing()
     if not observers and not implied:
         return None
     return Watch((*observers, *implied), request, ctx, profile, digests=bool(observers))
 
 
-def implied_by_environment() -> tuple[Observer, ...]:
-    """An audit trail, if `NACRE_AUDIT` asks for one."""
+def _tracing() -> list[Observer]:
+    """Whatever is wrong with what somebody else has installed and set: it is no fault of the run."""
+    try:
+        from nacre.observe.spans import tracing
+
+        return tracing()
+    except Exception:
+        _complain_of_tracing()
+        return []
+
+
+@cache
+def _complain_of_tracing() -> None:
+    LOG.warning("Runs cannot be traced", exc_info=True)
+
+
+def implied_by_environment(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
+    """An audit trail, if `NACRE_AUDIT` asks for one that is not given already."""
     if "NACRE_AUDIT" not in os.environ:
         return ()
-    from nacre.observe.audit import from_environment
+    from nacre.observe.audit import Audit, from_environment
 
     audit = from_environment()
-    return () if audit is None else (audit,)
+    if audit is None or any(isinstance(each, Audit) and each.path == audit.path for each in given):
+        return ()
+    return (audit,)
 
 
 async def watched(watch: Watch, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:

@@ -73,7 +73,8 @@ class ScriptedBash(Bash):
     ) -> None:
         """`in_order`: commands come exactly as they are scripted, each once. `check`: what the profile's policy
         refuses is refused, and what it asks about needs `ToolContext.approve`, as ever."""
-        super().__init__(profile, observers=observers)
+        super().__init__(profile)
+        self.observers = tuple(observers)  # and no trail that the environment asks for: nothing is run
         self._script = Script(in_order=in_order)
         self._check = check
         self._numbers = count()
