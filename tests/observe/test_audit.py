@@ -226,6 +226,47 @@ async def test_many_runs_at_once_are_a_line_each(path: Path) -> None:
     assert sorted(line["command"] for line in lines(path)) == sorted(f"true {number}" for number in range(20))
 
 
+def test_who_follows_misses_no_file_that_came_and_was_turned_over_meanwhile(path: Path) -> None:
+    audit = Audit(path, max_bytes=1, keep=99)  # a line fills it
+    for number in range(3):
+        audit.keep(0, {"command": number})
+    trail = Trail(str(path))
+    assert [record["command"] for record in trail.records()] == [0, 1, 2]
+
+    def write(_: float) -> None:
+        for number in range(3, 9):
+            audit.keep(0, {"command": number})
+
+    assert [record["command"] for record in islice(trail.follow(write), 6)] == [3, 4, 5, 6, 7, 8]
+
+
+def test_who_follows_sees_what_came_late_to_a_file_that_was_turned_over(path: Path) -> None:
+    audit = Audit(path)
+    audit.keep(0, {"command": "first"})
+
+    def write(_: float) -> None:
+        if not path.with_name("audit.jsonl.1").exists():
+            path.rename(f"{path}.1")
+            audit.keep(0, {"command": "next"})
+        else:
+            Audit(f"{path}.1").keep(0, {"command": "late"})
+
+    found = [record["command"] for record in islice(Trail(str(path)).follow(write), 2)]
+    assert found == ["next", "late"]
+
+
+def test_files_that_are_turned_over_while_they_are_read_are_read_once_each(path: Path) -> None:
+    audit = Audit(path, max_bytes=1, keep=99)
+    for number in range(4):
+        audit.keep(0, {"command": number})
+    found = []
+    for record in Trail(str(path)).records():
+        found.append(record["command"])
+        if record["command"] == 1:
+            audit.keep(0, {"command": 4})
+    assert found == [0, 1, 2, 3, 4]
+
+
 async def test_who_follows_sees_each_line_also_in_the_next_file(path: Path) -> None:
     bash = ScriptedBash(observers=(Audit(path, max_bytes=1500, keep=9),)).on(re.compile("."))
     await bash.run("true before")
