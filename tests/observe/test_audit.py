@@ -82,6 +82,17 @@ async def test_what_is_full_is_turned_over_and_the_oldest_goes(path: Path) -> No
     assert len(kept) >= 3
 
 
+async def test_what_is_full_and_cannot_be_moved_is_written_on(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    audit = Audit(path, max_bytes=1, keep=1)
+    path.with_name("audit.jsonl.1").mkdir(parents=True)
+    for number in range(3):
+        await Bash(observers=(audit,)).run(f"true {number}")
+    assert [line["command"] for line in lines(path)] == ["true 0", "true 1", "true 2"]
+    assert (audit.lost, audit.problem) == (0, "")
+    (record,) = caplog.records
+    assert record.getMessage() == f"The audit trail {path} is full and cannot be moved: Is a directory"
+
+
 def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) -> None:
     program = f"""
         import asyncio, sys
