@@ -19,9 +19,13 @@ _DENIED = "A person was asked, and said no"
 
 
 async def permission(
-    request: Request, ctx: ToolContext, plan: Plan, policy: Policy, heard: Callable[[Verdict], None] | None = None
+    request: Request,
+    ctx: ToolContext,
+    plan: Plan,
+    policy: Policy,
+    heard: Callable[[Verdict, bool | None], None] | None = None,
 ) -> Plan | Refused | Cancelled | NotStarted:
-    """The plan to go on with, or why not. `heard` is told the verdict."""
+    """The plan to go on with, or why not. `heard` is told the verdict, and again with a person's word."""
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.otherwise is not Decision.ALLOW
@@ -32,7 +36,7 @@ async def permission(
     except CheckUnavailable as error:
         return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
     if heard is not None:
-        heard(verdict)
+        heard(verdict, None)
     if verdict.decision is Decision.ALLOW:
         if strict and verdict.plain:  # it runs because it is plain: let it be so
             from nacre.policy.plain import GIT_ENVIRONMENT
@@ -48,6 +52,8 @@ async def permission(
     answer = await _asked(replace(verdict, matter=matter_of(request, plan, script, stdin)), ctx)
     if answer is None:
         return Cancelled()
+    if heard is not None:
+        heard(verdict, answer)
     return plan if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
 
 

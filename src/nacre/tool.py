@@ -72,7 +72,7 @@ class Bash:
         """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too."""
         self.profile = named(profile) if isinstance(profile, str) else profile
         asked = tuple(observers)
-        self.observers = (*asked, *(each for each in implied_by_environment() if each not in asked))
+        self.observers = (*asked, *implied_by_environment(asked))
         self._gate = Gate(max_running)
 
     def constraints(self, ctx: ToolContext | None = None) -> str:

@@ -81,6 +81,29 @@ def test_a_trail_that_cannot_be_written_is_told_and_the_run_is_as_ever(nacre: Na
     assert done.err == f"nacre: This run is not in the audit trail {tmp_path}: Is a directory.\n".encode()
 
 
+def test_lines_that_nacre_has_not_written_are_counted_or_shown_as_far_as_they_say_something(
+    nacre: Nacre, tmp_path: Path
+) -> None:
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text("[" * 100_000 + '\n{"duration": ' + "9" * 400 + ', "command": "make"}\n')
+    done = nacre("audit", "--file", str(odd))
+    assert (done.code, done.out.split()[-1]) == (0, b"make")
+    assert done.err == b"nacre: 1 lines could not be read.\n"
+
+
+def test_what_is_no_file_is_said_in_a_sentence(nacre: Nacre, tmp_path: Path) -> None:
+    done = nacre("audit", "--file", str(tmp_path))
+    assert (done.code, done.out) == (125, b"")
+    assert done.err.startswith(f"nacre: No audit trail can be read at {tmp_path}: Is a directory.".encode())
+    (tmp_path / "file").touch()
+    done = nacre("audit", "--file", str(tmp_path / "file" / "audit.jsonl"))
+    assert (done.code, done.err.count(b"Traceback")) == (125, 0)
+
+
+def test_all_of_them_are_shown_as_they_are_read(kept: Nacre) -> None:
+    assert commands(kept("audit", "--json", "-n", "0")) == ["echo hi", "exit 3", "rm -rf ~"]
+
+
 def test_a_line_commands_no_terminal(nacre: Nacre) -> None:
     nacre("run", "true '\x1b[2J\n'", env=ON)
     assert b"\x1b" not in nacre("audit").out

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from nacre import Bash, InvalidRequest, ToolContext
+from nacre import Bash, InvalidRequest, Request, ToolContext
 from nacre.observe import Audit
 from nacre.observe.trail import Trail
 from nacre.testing import ScriptedBash
@@ -80,6 +80,17 @@ async def test_what_is_full_is_turned_over_and_the_oldest_goes(path: Path) -> No
     kept = [record["command"] for record in Trail(str(path)).records()]
     assert kept == [f"true {number}" for number in range(12 - len(kept), 12)]
     assert len(kept) >= 3
+
+
+async def test_what_is_full_and_cannot_be_moved_is_written_on(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    audit = Audit(path, max_bytes=1, keep=1)
+    path.with_name("audit.jsonl.1").mkdir(parents=True)
+    for number in range(3):
+        await Bash(observers=(audit,)).run(f"true {number}")
+    assert [line["command"] for line in lines(path)] == ["true 0", "true 1", "true 2"]
+    assert (audit.lost, audit.problem) == (0, "")
+    (record,) = caplog.records
+    assert record.getMessage() == f"The audit trail {path} is full and cannot be moved: Is a directory"
 
 
 def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) -> None:
@@ -166,6 +177,19 @@ async def test_the_environment_can_ask_for_one(path: Path, monkeypatch: pytest.M
         assert Bash().observers == ()
 
 
+async def test_who_asks_for_the_same_one_twice_has_each_run_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_AUDIT", str(path))
+    await Bash(observers=(Audit(path),)).run("true")
+    assert [line["command"] for line in lines(path)] == ["true"]
+
+
+async def test_a_request_of_the_wrong_types_is_in_it_like_any_other(path: Path) -> None:
+    bash = Bash(observers=(Audit(path),))
+    with pytest.raises(InvalidRequest):
+        await bash.run(Request("true", mode=b"slow"))  # type: ignore[arg-type]
+    assert [(line["error"], line["plan"]["mode"]) for line in lines(path)] == [("bad_mode", "b'slow'")]
+
+
 def test_the_usual_place_is_the_state_directory(tmp_path: Path) -> None:
     program = f"""
         import os
@@ -211,6 +235,47 @@ async def test_many_runs_at_once_are_a_line_each(path: Path) -> None:
     bash = Bash(observers=(Audit(path),))
     await asyncio.gather(*(bash.run(f"true {number}") for number in range(20)))
     assert sorted(line["command"] for line in lines(path)) == sorted(f"true {number}" for number in range(20))
+
+
+def test_who_follows_misses_no_file_that_came_and_was_turned_over_meanwhile(path: Path) -> None:
+    audit = Audit(path, max_bytes=1, keep=99)  # a line fills it
+    for number in range(3):
+        audit.keep(0, {"command": number})
+    trail = Trail(str(path))
+    assert [record["command"] for record in trail.records()] == [0, 1, 2]
+
+    def write(_: float) -> None:
+        for number in range(3, 9):
+            audit.keep(0, {"command": number})
+
+    assert [record["command"] for record in islice(trail.follow(write), 6)] == [3, 4, 5, 6, 7, 8]
+
+
+def test_who_follows_sees_what_came_late_to_a_file_that_was_turned_over(path: Path) -> None:
+    audit = Audit(path)
+    audit.keep(0, {"command": "first"})
+
+    def write(_: float) -> None:
+        if not path.with_name("audit.jsonl.1").exists():
+            path.rename(f"{path}.1")
+            audit.keep(0, {"command": "next"})
+        else:
+            Audit(f"{path}.1").keep(0, {"command": "late"})
+
+    found = [record["command"] for record in islice(Trail(str(path)).follow(write), 2)]
+    assert found == ["next", "late"]
+
+
+def test_files_that_are_turned_over_while_they_are_read_are_read_once_each(path: Path) -> None:
+    audit = Audit(path, max_bytes=1, keep=99)
+    for number in range(4):
+        audit.keep(0, {"command": number})
+    found = []
+    for record in Trail(str(path)).records():
+        found.append(record["command"])
+        if record["command"] == 1:
+            audit.keep(0, {"command": 4})
+    assert found == [0, 1, 2, 3, 4]
 
 
 async def test_who_follows_sees_each_line_also_in_the_next_file(path: Path) -> None:

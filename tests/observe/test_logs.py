@@ -70,6 +70,14 @@ async def test_a_message_is_one_line_whatever_the_command_holds(bash: Bash, capl
         assert len(record.getMessage()) < 500
 
 
+async def test_nor_does_a_directory_break_it(bash: Bash, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    odd = tmp_path / "a\nERROR:root:all is lost \x1b[2J"
+    odd.mkdir()
+    caplog.set_level(logging.DEBUG, "nacre")
+    await bash.run("true", ToolContext(working_dir=odd))
+    assert [record.getMessage().isprintable() for record in caplog.records] == [True, True]
+
+
 async def test_a_refusal_names_its_rule_and_no_secret(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "nacre")
     await bash.run("rm -rf / hunter2-secret", ToolContext(secrets=("hunter2-secret",)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
+import time
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
-from nacre import Bash, Cancel, Decision, Ended, InvalidRequest, Request, Session, Started, ToolContext
+from nacre import Bash, Cancel, Chunk, Decision, Ended, InvalidRequest, Request, Session, Started, ToolContext, Verdict
 from nacre.observe import Observed, RunBegan, RunEnded
 from nacre.result import Cancelled, Exited, Refused, Running
 from tests.support.hosts import run_host
@@ -85,6 +87,52 @@ async def test_what_a_person_said_is_told(word: bool, watched: Bash, seen: list[
     assert ended.approved is word
 
 
+async def test_who_was_asked_and_had_not_answered_when_it_was_cancelled_has_said_nothing(
+    watched: Bash, seen: list[Observed], tmp_path: Path
+) -> None:
+    cancel = Cancel()
+
+    async def undecided(_: Verdict) -> bool:
+        cancel.cancel()
+        await asyncio.sleep(60)
+        return True
+
+    await watched.run("git stash drop", ToolContext(working_dir=tmp_path, approve=undecided, cancel=cancel))
+    ended = ending(seen)
+    assert ended.result is not None
+    assert (ended.result.outcome, ended.approved) == (Cancelled(), None)
+
+
+async def test_what_was_left_in_the_middle_is_told_as_far_as_it_came(
+    watched: Bash, seen: list[Observed], tmp_path: Path
+) -> None:
+    ctx = ToolContext(working_dir=tmp_path, approve=lambda _: True)
+    async with aclosing(watched.stream("echo half; sleep 60; git stash drop", ctx)) as events:
+        async for event in events:
+            if isinstance(event, Started):
+                pid = event.pid
+            elif isinstance(event, Chunk):
+                break
+    ended = ending(seen)
+    assert (ended.error, ended.approved, ended.pid) == ("abandoned", True, pid)
+    said = ended.to_dict()
+    assert (said["pid"], said["bytes"]) == (pid, {"stdout": 5, "stderr": 0, "output": 5})
+    assert said["sha256"] == hashlib.sha256(b"half\n").hexdigest()
+
+
+async def test_a_clock_that_is_set_back_makes_no_run_end_before_it_began(
+    watched: Bash, seen: list[Observed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with aclosing(watched.stream("sleep 60")) as events:
+        async for event in events:
+            if isinstance(event, Started):
+                monkeypatch.setattr(time, "time", lambda: 0.0)
+                break
+    said = ending(seen).to_dict()
+    assert said["duration"] == said["elapsed"]
+    assert 0 < said["elapsed"] < 60
+
+
 async def test_where_nobody_was_asked_nobody_has_said_anything(
     watched: Bash, seen: list[Observed], tmp_path: Path
 ) -> None:
@@ -158,6 +206,22 @@ async def test_an_observer_that_fails_disturbs_neither_the_run_nor_the_others(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
+def test_a_tracer_that_cannot_be_had_disturbs_no_run_and_is_told_once() -> None:
+    program = """
+        import asyncio, logging, sys, types
+        sys.modules["opentelemetry"] = types.ModuleType("opentelemetry")
+        sys.modules["opentelemetry.trace"] = types.ModuleType("opentelemetry.trace")  # an old one, say
+        logging.basicConfig(stream=sys.stdout)
+        import nacre
+        async def main():
+            print([(await nacre.run("true")).ok for _ in range(2)])
+        asyncio.run(main())
+    """
+    said = run_host(program)
+    assert said.count("WARNING:nacre.run:Runs cannot be traced") == 1
+    assert said.endswith("[True, True]\n")
+
+
 async def test_what_cannot_even_be_told_fails_as_it_would_unobserved(watched: Bash, seen: list[Observed]) -> None:
     class Odd(Exception):
         pass
@@ -206,7 +270,7 @@ async def test_a_record_is_plain_data(watched: Bash, seen: list[Observed], tmp_p
         "exit_code": 0,
         "error": "",
         "duration": round(result.duration, 6),
-        "elapsed": round(ended.time - ended.began.time, 6),
+        "elapsed": round(ended.elapsed, 6),
         "pid": result.pid,
         "task": None,
         "bytes": {"stdout": 4, "stderr": 4, "output": 8},

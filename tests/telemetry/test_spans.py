@@ -130,6 +130,17 @@ def test_without_a_provider_nothing_is_done() -> None:
     assert run_host(program) == "[]\n"
 
 
+def test_a_provider_that_cannot_be_loaded_disturbs_no_run() -> None:
+    program = """
+        import os
+        os.environ["OTEL_PYTHON_TRACER_PROVIDER"] = "no_such_provider"
+        import asyncio, logging, nacre, opentelemetry.trace
+        logging.disable()
+        print(asyncio.run(nacre.run("true")).ok)
+    """
+    assert run_host(program) == "True\n"
+
+
 def test_a_program_that_does_not_trace_loads_none_of_it() -> None:
     program = """
         import asyncio, sys, nacre

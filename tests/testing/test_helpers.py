@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.result import Exited, Running, TimedOut
+from nacre.result import Exited, NotStarted, Running, TimedOut
 from nacre.testing import ScriptedBash, assert_not_ran, assert_ran, result
 from nacre.views.model import model_text
 
@@ -73,6 +73,12 @@ def test_nothing_ran() -> None:
     assert_not_ran(ScriptedBash())
     with pytest.raises(AssertionError, match="Nothing was asked for"):
         assert_ran(ScriptedBash(), "ls")
+    with pytest.raises(AssertionError, match="Nothing ran"):
+        assert_ran(ScriptedBash())
+
+
+def test_a_result_of_what_never_began_has_no_process() -> None:
+    assert result(outcome=NotStarted("no room")).pid is None
 
 
 def test_the_fixture_fails_a_test_whose_program_has_hidden_the_failure(tmp_path: Path) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, InvalidRequest, Request, Result, Session, Started, ToolContext
 from nacre.observe import RunEnded
 from nacre.profiles import NAMES
-from nacre.result import Cancelled, Exited, OverLimit, Refused, Running, TimedOut
-from nacre.testing import Reply, ScriptedBash, UnexpectedCommand, result
+from nacre.result import Cancelled, Exited, NotStarted, Outcome, OverLimit, Refused, Running, TimedOut
+from nacre.testing import Asked, Reply, ScriptedBash, UnexpectedCommand, result
 
 
 @pytest.fixture
@@ -156,7 +159,7 @@ async def test_in_order_means_exactly_so() -> None:
 async def test_what_is_to_come_twice_comes_twice_and_no_more(scripted: ScriptedBash) -> None:
     scripted.on("make", times=2)
     await scripted.run("make")
-    with pytest.raises(AssertionError, match="'make'"):
+    with pytest.raises(AssertionError, match=r"did not: 'make' \(1 of 2 times\)"):
         scripted.verify()
     await scripted.run("make")
     scripted.verify()
@@ -258,6 +261,14 @@ async def test_it_is_observed_like_any_other() -> None:
     assert end.to_dict()["bytes"]["output"] == 2
 
 
+async def test_what_has_not_run_is_in_no_audit_trail_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_AUDIT", str(tmp_path / "audit.jsonl"))
+    await ScriptedBash().on("ls").run("ls")
+    assert not (tmp_path / "audit.jsonl").exists()
+
+
 async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_path: Path) -> None:
     scripted.on("make")
     ctx = ToolContext(working_dir=tmp_path)
@@ -266,6 +277,51 @@ async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_p
     (asked,) = scripted.asked
     assert (asked.request, asked.ctx.working_dir, asked.result) == (request, tmp_path, made)
     assert scripted.commands == ["make"]
+
+
+@pytest.mark.parametrize("outcome", [NotStarted("no room"), Refused("rule", "because")])
+async def test_what_never_began_has_no_process(outcome: Outcome, scripted: ScriptedBash) -> None:
+    scripted.on("make", stdout="not printed", outcome=outcome).on("ls", result(outcome=outcome))
+    for command in ("make", "ls"):
+        (ended,) = [event async for event in scripted.stream(command)]
+        assert isinstance(ended, Ended)
+        assert (ended.result.outcome, ended.result.pid, ended.result.output) == (outcome, None, "")
+
+
+def test_threads_that_ask_at_once_have_an_entry_each(scripted: ScriptedBash) -> None:
+    scripted.on(re.compile("."), lambda request: request.command)
+    together = threading.Barrier(8)
+
+    class Slow(list[Asked]):
+        """Gives way to the others where a list may."""
+
+        def append(self, asked: Asked) -> None:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                together.wait(0.05)
+            super().append(asked)
+
+    scripted.asked = Slow()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: asyncio.run(scripted.run(f"echo {number}")), range(8)))
+    assert sorted(asked.result.output for asked in scripted.asked if asked.result) == [f"echo {n}" for n in range(8)]
+
+
+@pytest.mark.parametrize("said", [None, b"bytes", ["ls"]])
+async def test_what_is_no_answer_is_said_with_the_command(said: Any, scripted: ScriptedBash) -> None:
+    async def later(_: Request) -> Any:
+        return said
+
+    scripted.on("ls", lambda _: said).on("ls", later)
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"is no answer to 'ls': a Reply, a Result or a text is"):
+            await scripted.run("ls")
+
+
+def test_what_is_no_command_or_no_answer_fails_where_it_is_scripted(scripted: ScriptedBash) -> None:
+    with pytest.raises(TypeError, match=r"\['ls'\] is no command"):
+        scripted.on(["ls"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="b'text' is no answer"):
+        scripted.on("ls", b"text")  # type: ignore[arg-type]
 
 
 def test_two_ways_to_answer_at_once_are_a_mistake(scripted: ScriptedBash) -> None:

@@ -39,6 +39,8 @@ A trail is kept where {VARIABLE} or the setting `audit` says so, or by `Bash(obs
 exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 """
 _LAST = 50
+_EVER = 1e9
+"""Seconds that nothing takes: whoever wrote that was not nacre."""
 
 
 def audit(words: list[str]) -> int:
@@ -58,17 +60,16 @@ def audit(words: list[str]) -> int:
         raise UsageError(f"--last {last} is no number of records.", "Give 0 for all of them.", field="last")
     as_json = "--json" in asked
     found = (record for record in trail.records() if _fits(record, asked))
-    shown = deque(found, maxlen=None if last == 0 else _LAST if last is None else last)
-    for record in shown:
+    for record in found if last == 0 else deque(found, maxlen=_LAST if last is None else last):
         _show(record, as_json=as_json)
     if trail.unreadable:
         say(f"{trail.unreadable} lines could not be read.")
+    if not trail.files():
+        say(f"There is no audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
     if "--follow" in asked:
         for record in trail.follow():
             if _fits(record, asked):
                 _show(record, as_json=as_json)
-    if not shown and not trail.files():
-        say(f"There is no audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
     return 0
 
 
@@ -122,7 +123,7 @@ def _show(record: Record, *, as_json: bool) -> None:
     output = _part(record, "bytes").get("output")
     size = str(output) if isinstance(output, int) else "?"
     duration = record.get("duration")
-    took = f"{duration:.1f}s" if isinstance(duration, int | float) else "?"
+    took = f"{duration:.1f}s" if isinstance(duration, int | float) and 0 <= duration < _EVER else "?"
     row = (
         f"{str(record.get('time', '?'))[:19].replace('T', ' ')}  {_outcome(record):12}  {took:>7}  {size:>9}  "
         f"{record.get('caller') or '-'}  {record.get('command', '?')}"

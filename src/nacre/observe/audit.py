@@ -1,8 +1,9 @@
 """The audit trail: a run that has ended in, one line of JSON at the end of a file out.
 
 Each line is written at once, by one append, so that programs can share a file. A file that is full becomes `.1`, that
-one `.2`, and the oldest goes. What cannot be written disturbs no run: it is counted, told once in the log, and the next
-line that can be written says how many are missing before it.
+one `.2`, and the oldest goes; one that cannot be moved is written on, since too long is better than lost. What cannot
+be written disturbs no run: it is counted, told once in the log, and the next line that can be written says how many are
+missing before it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Audit:
         self._max, self._keep = max_bytes, keep
         self._lock, self._process = threading.Lock(), os.getpid()
         self._missing = 0
+        self._stuck = False
+        """It is full, and written on."""
         self.lost = 0
         """How many runs stand in no line, since this was made."""
         self.problem = ""
@@ -67,7 +70,7 @@ class Audit:
         with self._lock:
             if self._missing:
                 record["missing"] = self._missing
-            line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+            line = json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=str).encode() + b"\n"
             try:
                 self._append(line)
             except OSError as error:
@@ -117,14 +120,24 @@ class Audit:
             return False
         if not self._is_at_path(fd):
             return True
+        try:
+            self._turn_over()
+        except OSError as error:  # who may write to a file need not be allowed to move it
+            if not self._stuck:
+                _LOG.warning("The audit trail %s is full and cannot be moved: %s", self.path, error.strerror)
+            self._stuck = True
+            return False
+        self._stuck = False
+        return True
+
+    def _turn_over(self) -> None:
         if not self._keep:
             os.unlink(self.path)
-            return True
+            return
         for number in range(self._keep - 1, 0, -1):
             if os.path.lexists(f"{self.path}.{number}"):
                 os.replace(f"{self.path}.{number}", f"{self.path}.{number + 1}")
         os.replace(self.path, f"{self.path}.1")
-        return True
 
     def _is_at_path(self, fd: int) -> bool:
         try:

@@ -46,6 +46,15 @@ class RunBegan:
 
 
 @frozen(kw_only=True)
+class Seen:
+    """Bytes that a run printed, as far as they were read."""
+
+    stdout: int = 0
+    stderr: int = 0
+    output: int = 0
+
+
+@frozen(kw_only=True)
 class RunEnded:
     """What came of it: a result, or the reason why there is none."""
 
@@ -60,6 +69,11 @@ class RunEnded:
     """Whole, and not masked: `to_dict` is."""
     error: str = ""
     """A stable code where there is no result: `cwd_missing`, …; `abandoned` when nobody waited for the end."""
+    elapsed: float = 0.0
+    """Seconds since it was asked for, whatever was done to the clock meanwhile."""
+    pid: int | None = None
+    """Its shell, if it came to that."""
+    seen: Seen = Seen()
     digest: str = ""
     """SHA-256 of everything it printed, in order of arrival, in hexadecimal; empty where nothing was read of it."""
 
@@ -69,6 +83,11 @@ class RunEnded:
         if self.result is None:
             return self.error
         return _masked(self.began.hidden, describe(self.result.outcome))
+
+    @property
+    def duration(self) -> float:
+        """Seconds that it ran; all of them, where there is no result that says it."""
+        return self.elapsed if self.result is None else self.result.duration
 
     @property
     def ok(self) -> bool:
@@ -103,15 +122,11 @@ class RunEnded:
             "outcome": None if result is None else outcome_data(result.outcome),
             "exit_code": result.outcome.code if result is not None and isinstance(result.outcome, Exited) else None,
             "error": self.error,
-            "duration": round(self.time - began.time if result is None else result.duration, 6),
-            "elapsed": round(max(0.0, self.time - began.time), 6),
-            "pid": None if result is None else result.pid,
+            "duration": round(self.duration, 6),
+            "elapsed": round(self.elapsed, 6),
+            "pid": self.pid,
             "task": None if result is None or result.task is None else result.task.id,
-            "bytes": {
-                "stdout": 0 if result is None else result.out.seen,
-                "stderr": 0 if result is None else result.err.seen,
-                "output": 0 if result is None else result.both.seen,
-            },
+            "bytes": {"stdout": self.seen.stdout, "stderr": self.seen.stderr, "output": self.seen.output},
             "sha256": self.digest,
         }
         return cast("dict[str, Any]", shortened(data if began.hidden is None else began.hidden.mask_all(data)))

@@ -12,12 +12,12 @@ from nacre.observe.events import Observed, RunBegan, RunEnded
 
 LOG = logging.getLogger("nacre.run")
 _WIDE = 200
-"""Columns of a command in a message; the field has all of it."""
+"""Columns of a command, or a directory, in a message; the field has all of it."""
 
 
 def log(event: Observed) -> None:
     if isinstance(event, RunBegan):
-        LOG.debug("began in %s: %s", event.cwd or "?", _Line(event.command), extra=_asked(event))
+        LOG.debug("began in %s: %s", _Line(event.cwd or "?"), _Line(event.command), extra=_asked(event))
     else:
         _log_end(event)
 
@@ -29,16 +29,14 @@ def _log_end(ended: RunEnded) -> None:
         "nacre_outcome": "" if result is None else _kind(ended),
         "nacre_error": ended.error,
         "nacre_exit_code": None if result is None else result.exit_code,
-        "nacre_duration": ended.time - ended.began.time if result is None else result.duration,
-        "nacre_bytes": 0 if result is None else result.seen,
-        "nacre_pid": None if result is None else result.pid,
+        "nacre_duration": ended.duration,
+        "nacre_bytes": ended.seen.output,
+        "nacre_pid": ended.pid,
         "nacre_task": None if result is None or result.task is None else result.task.id,
         "nacre_decision": "" if verdict is None else verdict.decision.value,
         "nacre_rule": "" if verdict is None else verdict.rule,
     }
-    LOG.info(
-        "%s after %.3f s: %s", _Line(ended.summary), fields["nacre_duration"], _Line(ended.began.command), extra=fields
-    )
+    LOG.info("%s after %.3f s: %s", _Line(ended.summary), ended.duration, _Line(ended.began.command), extra=fields)
 
 
 def _kind(ended: RunEnded) -> str:

@@ -78,11 +78,12 @@ def _end(span: Span, ended: RunEnded) -> None:
         span.set_attribute("nacre.decision", verdict.decision.value)
         if verdict.rule:
             span.set_attribute("nacre.rule", verdict.rule)
+    if ended.pid is not None:
+        span.set_attribute("process.pid", ended.pid)
+    if result is not None or ended.pid is not None:
+        span.set_attribute("nacre.output.bytes", ended.seen.output)
     if result is not None:
         span.set_attribute("nacre.outcome", KINDS[type(result.outcome)])
-        span.set_attribute("nacre.output.bytes", result.seen)
-        if result.pid is not None:
-            span.set_attribute("process.pid", result.pid)
         if isinstance(result.outcome, Exited):
             span.set_attribute("process.exit.code", result.outcome.code)
         if result.task is not None:
@@ -90,7 +91,7 @@ def _end(span: Span, ended: RunEnded) -> None:
     if kind := _error(ended):
         span.set_attribute("error.type", kind)
         span.set_status(Status(StatusCode.ERROR, _clean(ended.summary)))
-    span.end(end_time=round(ended.time * 1e9))
+    span.end(end_time=round((ended.began.time + ended.elapsed) * 1e9))
 
 
 def _error(ended: RunEnded) -> str:

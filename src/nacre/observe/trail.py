@@ -1,4 +1,7 @@
-"""Reads an audit trail: the records of its files, oldest first. What is no record is passed over, and counted."""
+"""Reads an audit trail: the records of its files, oldest first. What is no record is passed over, and counted.
+
+InvalidRequest: what is there is no file, or not ours to read.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, TypeAlias
+
+from nacre.errors import InvalidRequest
 
 Record: TypeAlias = "dict[str, Any]"
 
@@ -32,55 +37,73 @@ class Trail:
             found = [pattern.fullmatch(entry) for entry in os.listdir(folder or ".")]
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise _unreadable(folder, error) from error
         numbers = [int(each[1]) for each in found if each]
         older = [f"{self.path}.{number}" for number in sorted(numbers, reverse=True)]
         return [*older, *([self.path] if os.path.exists(self.path) else [])]
 
     def records(self) -> Iterator[Record]:
-        for path in self.files():
-            try:
-                with open(path, "rb") as file:
-                    yield from self._in(file)
-                    self._read = os.fstat(file.fileno()), file.tell()
-            except FileNotFoundError:
-                continue  # it was the oldest
+        file = self._after(None)
+        while file is not None:
+            with file:
+                yield from self._in(file)
+                self._read = os.fstat(file.fileno()), file.tell()
+                file = self._after(file)
 
     def follow(self, wait: Callable[[float], None] = time.sleep) -> Iterator[Record]:
-        """What comes after what was read, or else from now on, also in the next file; never ends."""
-        file = self._resumed()
+        """What comes after what was read, or else from now on, also in the files to come; never ends."""
+        reading = self._resumed()
         try:
             while True:
-                moved = file is None or not self._is_current(file.fileno())
-                if file is not None:
+                newer = self._after(reading[-1] if reading else None)
+                for file in reading:
                     yield from self._in(file)
-                if moved and os.path.exists(self.path):
-                    if file is not None:
-                        file.close()
-                    file = open(self.path, "rb")  # noqa: SIM115
-                else:
+                if newer is None:
                     wait(_LOOK)
+                    continue
+                reading.append(newer)
+                while len(reading) > 2:  # who was about to write when a file was turned over writes to that one
+                    reading.pop(0).close()
         finally:
-            if file is not None:
+            for file in reading:
                 file.close()
 
-    def _resumed(self) -> BinaryIO | None:
-        """The file to go on with, at the place."""
-        for path in reversed(self.files()):
-            file = open(path, "rb")  # noqa: SIM115
+    def _resumed(self) -> list[BinaryIO]:
+        """The file to go on with, at the place; none if it is gone, or none was there."""
+        for file in self._newest_first():
             if self._read is None:
                 file.seek(0, os.SEEK_END)
-                return file
+                return [file]
             if os.path.samestat(self._read[0], os.fstat(file.fileno())):
                 file.seek(self._read[1])
-                return file
+                return [file]
             file.close()
-        return None
+        return []
 
-    def _is_current(self, fd: int) -> bool:
-        try:
-            return os.path.samestat(os.stat(self.path), os.fstat(fd))
-        except FileNotFoundError:
-            return False
+    def _after(self, file: BinaryIO | None) -> BinaryIO | None:
+        """The file that was begun after this one, or else the oldest; None if this is the newest."""
+        place = None if file is None else os.fstat(file.fileno())
+        after = None
+        for found in self._newest_first():
+            if place is not None and os.path.samestat(place, os.fstat(found.fileno())):
+                found.close()
+                break
+            if after is not None:
+                after.close()
+            after = found
+        return after
+
+    def _newest_first(self) -> Iterator[BinaryIO]:
+        """In this order none is missed: a file that is turned over meanwhile comes once more, under its next name."""
+        for path in reversed(self.files()):
+            try:
+                file = open(path, "rb")  # noqa: SIM115
+            except FileNotFoundError:
+                continue  # it was the oldest
+            except OSError as error:
+                raise _unreadable(path, error) from error
+            yield file
 
     def _in(self, file: BinaryIO) -> Iterator[Record]:
         while read := _line(file):
@@ -88,13 +111,18 @@ class Trail:
                 continue
             try:
                 record = json.loads(read)
-            except ValueError:
+            except (ValueError, RecursionError):
                 self.unreadable += 1
                 continue
             if isinstance(record, dict):
                 yield record
             else:
                 self.unreadable += 1
+
+
+def _unreadable(path: str, error: OSError) -> InvalidRequest:
+    problem = f"No audit trail can be read at {path}: {error.strerror}."
+    return InvalidRequest("unreadable_trail", problem, field="file", hint="Name the file that is written, of yours.")
 
 
 def _line(file: BinaryIO) -> bytes:

@@ -11,16 +11,17 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
 from nacre.hidden import Hidden
-from nacre.observe.events import Observed, Observer, RunBegan, RunEnded, finite
+from nacre.observe.events import Observed, Observer, RunBegan, RunEnded, Seen, finite
 from nacre.profiles import Profile
-from nacre.result import Chunk, Ended, Event, Refused, Result
+from nacre.result import Chunk, Ended, Event, Result, Started, StreamName
 from nacre.types import Plan, Request, ToolContext
-from nacre.verdict import Decision, Verdict
+from nacre.verdict import Verdict
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -37,32 +38,50 @@ def watching(observers: tuple[Observer, ...], request: Request, ctx: ToolContext
 
         implied.append(log)
     if "opentelemetry.trace" in sys.modules:  # who has set a provider has loaded it
-        from nacre.observe.spans import tracing
-
-        implied += tracing()
+        implied += _tracing()
     if not observers and not implied:
         return None
     return Watch((*observers, *implied), request, ctx, profile, digests=bool(observers))
 
 
-def implied_by_environment() -> tuple[Observer, ...]:
-    """An audit trail, if `NACRE_AUDIT` asks for one."""
+def _tracing() -> list[Observer]:
+    """Whatever is wrong with what somebody else has installed and set: it is no fault of the run."""
+    try:
+        from nacre.observe.spans import tracing
+
+        return tracing()
+    except Exception:
+        _complain_of_tracing()
+        return []
+
+
+@cache
+def _complain_of_tracing() -> None:
+    LOG.warning("Runs cannot be traced", exc_info=True)
+
+
+def implied_by_environment(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
+    """An audit trail, if `NACRE_AUDIT` asks for one that is not given already."""
     if "NACRE_AUDIT" not in os.environ:
         return ()
-    from nacre.observe.audit import from_environment
+    from nacre.observe.audit import Audit, from_environment
 
     audit = from_environment()
-    return () if audit is None else (audit,)
+    if audit is None or any(isinstance(each, Audit) and each.path == audit.path for each in given):
+        return ()
+    return (audit,)
 
 
 async def watched(watch: Watch, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
     """The same events."""
-    watch.time = time.time()
+    watch.begin()
     try:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Chunk):
-                    watch.printed(event.data)
+                    watch.printed(event.stream, event.data)
+                elif isinstance(event, Started):
+                    watch.pid = event.pid
                 elif isinstance(event, Ended):
                     watch.ended(event.result)
                 yield event
@@ -79,14 +98,21 @@ class Watch:
     def __init__(
         self, observers: Iterable[Observer], request: Request, ctx: ToolContext, profile: Profile, *, digests: bool
     ) -> None:
-        self.time = time.time()
+        self.begin()
+        self.pid: int | None = None
         self._observers = tuple(observers)
         self._asked = request, ctx, profile
         self._began: RunBegan | None = None
         self._verdict: Verdict | None = None
+        self._approved: bool | None = None
+        self._read: dict[StreamName, int] = {"stdout": 0, "stderr": 0}
         self._over = False
         self._digest: _Hash | None = None
         self._digests = digests
+
+    def begin(self) -> None:
+        """Now; by the clock on the wall, and by one that nobody sets."""
+        self._time, self._start = time.time(), time.monotonic()
 
     def planned(self, plan: Plan | None) -> None:
         """This is what will be done, if it may. None: it cannot be."""
@@ -104,7 +130,7 @@ class Watch:
         mask = str if hidden is None else hidden.mask
         return RunBegan(
             id=os.urandom(8).hex(),
-            time=self.time,
+            time=self._time,
             command=mask(str(request.command)),
             description=mask(str(request.description)),
             profile=profile.name,
@@ -120,11 +146,15 @@ class Watch:
             hidden=hidden,
         )
 
-    def heard(self, verdict: Verdict) -> None:
-        """So says the checker."""
-        self._verdict = verdict
+    def heard(self, verdict: Verdict, approved: bool | None) -> None:
+        """So says the checker; and a person, when one has."""
+        self._verdict, self._approved = verdict, approved
 
-    def printed(self, data: bytes) -> None:
+    def printed(self, stream: StreamName, data: bytes) -> None:
+        self._read[stream] += len(data)
+        self._digested(data)
+
+    def _digested(self, data: bytes) -> None:
         if not self._digests:
             return
         if self._digest is None:
@@ -141,24 +171,26 @@ class Watch:
             return
         self._over = True
         if result is not None and self._digest is None and result.both.seen and not result.both.dropped:
-            self.printed(result.both.head + result.both.tail)  # of a task that has ended at once
+            self._digested(result.both.head + result.both.tail)  # of a task that has ended at once
         self._tell(
             RunEnded(
                 began=self._began,
                 time=time.time(),
                 verdict=self._verdict,
-                approved=self._approved(result),
+                approved=self._approved,
                 result=result,
                 error=error,
+                elapsed=time.monotonic() - self._start,
+                pid=self.pid if result is None else result.pid,
+                seen=self._seen(result),
                 digest="" if self._digest is None else self._digest.hexdigest(),
             )
         )
 
-    def _approved(self, result: Result | None) -> bool | None:
-        asked = self._verdict is not None and self._verdict.decision is Decision.ASK
-        if not asked or self._asked[1].approve is None or result is None:
-            return None
-        return not isinstance(result.outcome, Refused)
+    def _seen(self, result: Result | None) -> Seen:
+        if result is None:
+            return Seen(**self._read, output=sum(self._read.values()))
+        return Seen(stdout=result.out.seen, stderr=result.err.seen, output=result.both.seen)
 
     def _tell(self, event: Observed) -> None:
         for observer in self._observers:

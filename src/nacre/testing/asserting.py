@@ -8,9 +8,11 @@ from nacre.testing.script import Matcher, described, matches
 
 
 def assert_ran(bash: ScriptedBash, *commands: Matcher, times: int | None = None) -> None:
-    """These were run, in this order; others may have been run between them. `times`: each exactly so often, in any
-    order. What was refused was not run."""
+    """These were run, in this order; others may have been run between them; without any, something was. `times`: each
+    exactly so often, in any order. What was refused was not run."""
     ran = [asked for asked in bash.asked if _ran(asked)]
+    if not commands and not ran:
+        raise AssertionError(f"Nothing ran.{_what(bash)}")
     if times is not None:
         for command in commands:
             found = sum(matches(command, asked.request) for asked in ran)

@@ -7,7 +7,9 @@ observers, sessions) is the real code. In between, a script answers. It starts n
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import threading
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from itertools import count
@@ -26,7 +28,9 @@ from nacre.result import (
     Ended,
     Event,
     Exited,
+    NotStarted,
     Outcome,
+    Refused,
     Result,
     Running,
     Started,
@@ -73,10 +77,12 @@ class ScriptedBash(Bash):
     ) -> None:
         """`in_order`: commands come exactly as they are scripted, each once. `check`: what the profile's policy
         refuses is refused, and what it asks about needs `ToolContext.approve`, as ever."""
-        super().__init__(profile, observers=observers)
+        super().__init__(profile)
+        self.observers = tuple(observers)  # and no trail that the environment asks for: nothing is run
         self._script = Script(in_order=in_order)
         self._check = check
         self._numbers = count()
+        self._lock = threading.Lock()
         self.asked: list[Asked] = []
         """In order."""
         self.unexpected: list[UnexpectedCommand] = []
@@ -144,9 +150,10 @@ class ScriptedBash(Bash):
             plan = carry.prepare(plan)
         if watch is not None:
             watch.planned(plan)
-        before = self.commands
+        with self._lock:
+            before = self.commands
+            self.asked.append(Asked(request=request, ctx=ctx))
         place = len(before)
-        self.asked.append(Asked(request=request, ctx=ctx))
         try:
             async with aclosing(self._events(request, ctx, plan, carry, watch, before)) as events:
                 async for event in events:
@@ -195,7 +202,11 @@ class ScriptedBash(Bash):
         if isinstance(answer, Reply | Result | str):
             return answer
         said = answer(request)
-        return said if isinstance(said, Reply | Result | str) else await said
+        if inspect.isawaitable(said):
+            said = await said
+        if not isinstance(said, Reply | Result | str):
+            raise TypeError(f"{said!r} is no answer to {request.command!r}: a Reply, a Result or a text is")
+        return said
 
 
 async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerator[Event, None]:
@@ -213,6 +224,11 @@ async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerat
 async def _played(
     reply: Reply, request: Request, ctx: ToolContext, plan: Plan, number: int
 ) -> AsyncGenerator[Event, None]:
+    outcome, duration = _end(reply, plan, number)
+    if isinstance(outcome, NotStarted | Refused):
+        unbegun = unrun(request, plan, outcome)
+        yield Ended(replace(unbegun, remarks=(*unbegun.remarks, *reply.remarks)))
+        return
     pid = PID + number
     yield Started(pid)
     collector = collector_for(plan)
@@ -224,7 +240,6 @@ async def _played(
                 yield Chunk(name, data)
         for name, data in collector.flush():
             yield Chunk(name, data)
-        outcome, duration = _end(reply, plan, number)
         if reply.until_cancelled:
             await _cancelled(ctx)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from nacre.keeper.folder import LOG
-from nacre.result import Captured, Exited, Outcome, Result, Running, TaskRef
+from nacre.result import Captured, Exited, NotStarted, Outcome, Refused, Result, Running, TaskRef
 from nacre.tasks.store import default_directory
 
 PID = 40_001
@@ -37,7 +37,7 @@ def result(
         err=captured(err),
         both=captured(out + err),
         duration=duration,
-        pid=PID,
+        pid=None if isinstance(outcome, NotStarted | Refused) else PID,
         task=reference(task, PID) if task else None,
         enforced=enforced,
         remarks=remarks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
@@ -64,6 +65,10 @@ class Expectation:
         """It has not come as often as it was to."""
         return self.used < (self.times or 1)
 
+    @property
+    def progress(self) -> str:
+        return f"{self} ({self.used} of {self.times} times)" if self.used else str(self)
+
     def __str__(self) -> str:
         return described(self.matcher)
 
@@ -72,23 +77,29 @@ class Script:
     def __init__(self, *, in_order: bool) -> None:
         self._in_order = in_order
         self._lines: list[Expectation] = []
+        self._lock = threading.Lock()
 
     def add(self, matcher: Matcher, answer: Answer, times: int | None) -> None:
         if times is not None and times < 1:
             raise ValueError(f"times is {times}; it must be at least 1")
+        if not (isinstance(matcher, str | re.Pattern) or callable(matcher)):
+            raise TypeError(f"{matcher!r} is no command: a text, a pattern or a function of the request is")
+        if not (isinstance(answer, Reply | Result | str) or callable(answer)):
+            raise TypeError(f"{answer!r} is no answer: a Reply, a Result, a text or a function of the request is")
         self._lines.append(Expectation(matcher, answer, 1 if times is None and self._in_order else times))
 
     def answer_to(self, request: Request, before: list[str]) -> Answer:
         """UnexpectedCommand: there is none."""
-        line = self._next(request)
+        with self._lock:
+            if line := self._next(request):
+                line.used += 1
         if line is None:
             raise UnexpectedCommand(self._complaint(request.command, before))
-        line.used += 1
         return line.answer
 
     def due(self) -> list[str]:
         """What was to come, in order or so many times, and has not."""
-        return [str(line) for line in self._lines if line.times is not None and line.due]
+        return [line.progress for line in self._lines if line.times is not None and line.due]
 
     def _next(self, request: Request) -> Expectation | None:
         if self._in_order:
