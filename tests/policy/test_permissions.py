@@ -130,6 +130,11 @@ def test_a_tools_name_may_be_a_glob_where_it_denies_and_not_where_it_allows(name
         "git() { command git push; }; git",
         "git() { :; }; sudo git push",
         "git $OPTIONS push",
+        "fd -e git -x git push",
+        "fd . --exec-batch git push {}",
+        "op run --env-file=x -- git push",
+        "aws-vault exec me -- git push",
+        "faketime '1 day ago' git push",
     ],
 )
 def test_a_denied_part_denies_all_of_it_in_whatever_disguise(command: str) -> None:
