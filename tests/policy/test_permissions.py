@@ -179,6 +179,7 @@ def test_a_denied_command_is_seen_through_options_and_paths(rule: str, command: 
         ("Bash(git push --force:*)", "git push --force-with-lease"),
         ("Bash(git push --force:*)", "git pull --force"),
         ("Bash(npm publish:*)", "npm run publish"),
+        ("Bash(git push:*)", "git --no-pager log push"),
         ("Bash(./deploy.sh:*)", "bash -c 'ls' deploy.sh"),
     ],
 )

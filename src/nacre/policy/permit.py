@@ -15,7 +15,7 @@ from nacre.patterns import later
 from nacre.policy.globs import fits
 from nacre.policy.permissions import SEPARATOR, STAR, Pattern, Permissions, pattern_of
 from nacre.shell import Command, Script
-from nacre.shell.shells import SHELLS, shell_options
+from nacre.shell.arities import SHAPES
 from nacre.shell.text import could_be, has_glob, least
 from nacre.verdict import Decision
 
@@ -111,9 +111,11 @@ def _read_and_run(script: Script) -> Iterator[Command]:
 def _file_to_read(command: Command) -> tuple[str, ...]:
     if command.name in (".", "source"):
         return command.args
-    if command.name not in SHELLS:
+    if not command.name.endswith("sh"):
         return ()
-    flags, _, rest = shell_options(command.argv)
+    from nacre.shell.shells import SHELLS, shell_options  # it is loaded for them anyway
+
+    flags, _, rest = shell_options(command.argv) if command.name in SHELLS else ("c", [], ())
     return () if "c" in flags or "s" in flags else tuple(rest)
 
 
@@ -170,7 +172,10 @@ def _has_its_options(command: Command, pattern: Pattern) -> bool:
 
 
 def _without_options(command: Command) -> Iterator[str]:
-    """What is left when each option has taken the word after it: `kubectl -n web delete pod`."""
+    """What is left when each option has taken the word after it: `kubectl -n web delete pod`. Of programs whose options
+    are known, `operands` says it better."""
+    if command.name in SHAPES or command.name == "git":
+        return
     before = ""
     for word in command.args:
         if word[:1] != "-" and (before[:1] != "-" or "=" in before):
