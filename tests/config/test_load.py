@@ -232,6 +232,13 @@ def test_variables_named_as_secrets_are_kept_by_their_values(place: Place) -> No
     assert (ctx.secrets, ctx.pass_env, ctx.working_dir) == (("4711-4711",), ("AWS_PROFILE",), "/")
 
 
+def test_a_project_does_not_take_away_what_programs_need(place: Place) -> None:
+    file = place.projects("[tool.nacre]\nsecret_env = ['PATH', 'PIN', 'HOME']")
+    config = place.load()
+    assert config.get("secret_env") == ("PIN",)
+    assert config.notes == (Note("secret_env", Origin("project", str(file)), "what every program needs is no secret"),)
+
+
 def test_a_profile_brings_its_own_and_settings_go_over_it(place: Place) -> None:
     place.users("profile = 'phoenix'\nslow_timeout = 60\n[rules]\ngit-add-blind = 'allow'")
     profile = place.load().profile

@@ -19,6 +19,9 @@ from nacre.verdict import Decision
 _TIGHTENS = "a project can only make it stricter"
 _USERS = "a project cannot set it"
 _LOOSENS = "the access is not the project's, which it belongs to"
+_NO_SECRET = "what every program needs is no secret"
+_NEEDED = frozenset("PATH HOME USER LOGNAME SHELL PWD TMPDIR LANG TERM".split())
+"""Without PATH, bash looks in the working directory, too."""
 _CONFINES = frozenset(("network", "unix_sockets", "writable"))
 _OF_PROFILE = frozenset(("max_timeout", "output", "spill", "log"))
 """What a profile says as well."""
@@ -144,6 +147,9 @@ class Layers:
         return os.path.join(os.path.dirname(origin.file), value) if origin.layer == "project" else value
 
     def _from_project(self, key: Key, value: Any, origin: Origin, *, opens: bool = False) -> None:
+        if key.name == "secret_env" and not _NEEDED.isdisjoint(value):
+            self._notes.append(Note(key.name, origin, _NO_SECRET))
+            value = tuple(name for name in value if name not in _NEEDED)
         if key.say == "never":
             self._notes.append(Note(key.name, origin, _USERS))
         elif key.say in ("any", "more") or self._is_stricter(key, value):
