@@ -116,8 +116,12 @@ def test_no_policy_lets_pass_what_could_not_be_read(text: str, policy: Policy) -
         "rm() { :; }; echo / | xargs rm -rf",
         'rm() { :; }; "$SUDO" rm -rf /',
         "rm() { :; }; unset -f rm; rm -rf /",
+        "false && rm() { :; }; rm -rf /",
+        "true || rm() { :; }; rm -rf /",
+        "if false; then rm() { :; }; fi; rm -rf /",
     ],
 )
-def test_a_function_is_no_program_that_a_wrapper_could_run(command: str) -> None:
+def test_a_function_hides_no_program_that_would_run(command: str) -> None:
     assert check(command).rule == "rm-root-or-home"
     assert check("rm() { echo no; }; rm -rf /").allowed
+    assert check("false && rm() { :; }; rm() { echo no; }; rm -rf /").allowed

@@ -378,8 +378,10 @@ class Runner(ABC):
     def _followed(self, command: Command, state: State, *, functions: bool = True) -> str:
         first = command.argv[0]
         if functions and state.functions and (function := state.functions.get(first)):
-            command.calls = True
-            return self.call(function, state, command.stdin, list(command.args))
+            command.calls = first not in state.unsure
+            printed = self.call(function, state, command.stdin, list(command.args))
+            if command.calls:
+                return printed
         if follower := self.followers.get(command.name):
             return follower(self, command, state)
         if not plain(first):
