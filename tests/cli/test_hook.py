@@ -367,6 +367,17 @@ def test_a_link_stays_a_link(nacre: Nacre, tmp_path: Path) -> None:
     assert kept.read_text() == "{}\n"
 
 
+def test_a_program_by_another_name_is_found_again(nacre: Nacre) -> None:
+    file = nacre.home / FILES["claude-code"]
+    file.parent.mkdir()
+    file.write_text('{"a": 1}')
+    for words in (["--program", "/opt/guard"], ["--program", "/opt/guard"], ["--program", "/opt/guard", "--no-ask"]):
+        assert nacre("hook", "install", "claude-code", *words).code == 0
+    assert file.read_text().count("/opt/guard") == 1
+    assert nacre("hook", "install", "claude-code", "--remove").code == 0
+    assert file.read_text() == '{"a": 1}'
+
+
 def test_a_program_that_is_gone_refuses(nacre: Nacre) -> None:
     nacre("hook", "install", "claude-code", "--program", "/nowhere/nacre")
     command = command_in(nacre.home / FILES["claude-code"])

@@ -23,6 +23,7 @@ class Place:
         (self.project / ".git").mkdir(parents=True)
         for name in [name for name in os.environ if name.startswith("NACRE_") and name != "NACRE_PORTABLE"]:
             patch.delenv(name)
+        patch.delenv("CLAUDE_CONFIG_DIR", raising=False)
         patch.setenv("HOME", str(self.home))
         patch.setenv("XDG_CONFIG_HOME", str(self.home / ".config"))
         self.env: dict[str, str] = {}

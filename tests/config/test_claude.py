@@ -51,6 +51,28 @@ def test_all_of_them_add_up_from_below_to_the_root_of_the_repository(place: Plac
     assert rules(place.load(below="in"))["deny"] == ("Bash(a)", "Bash(c)", "Bash(b)")
 
 
+def test_they_are_where_claude_code_has_them(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.write(place.home / ".claude" / "settings.json", settings(deny=["Bash(a)"]))
+    place.write(place.home / "elsewhere" / "settings.json", settings(deny=["Bash(b)"]))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place.home / "elsewhere"))
+    assert rules(place.load())["deny"] == ("Bash(b)",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n"permissions": {"deny": ["Bash(rm:*)"]},\n"permissions": {}}',
+        '{\n"permissions": {"deny": ["Bash(rm:*)"],\n"deny": []}}',
+    ],
+)
+def test_what_is_said_twice_is_an_error(place: Place, text: str) -> None:
+    """Claude Code would take the last, and somebody has meant the first."""
+    file = place.write(place.home / ".claude" / "settings.json", text)
+    with pytest.raises(InvalidConfig, match="is said a second time") as caught:
+        place.load()
+    assert (caught.value.file, caught.value.line) == (str(file), 3)
+
+
 def test_they_can_be_left_out_by_the_user(place: Place) -> None:
     place.write(place.home / ".claude" / "settings.json", "no JSON")
     place.users("claude_settings = false")

@@ -72,6 +72,20 @@ def test_the_nearest_table_counts_and_the_home_directory_is_no_project(place: Pl
     assert load(place.home, env={}) == Config()
 
 
+def test_the_home_directory_is_no_project_by_any_name(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.write(place.home / "pyproject.toml", "[tool.nacre]\ntimeout = 1")
+    linked = place.home.parent / "linked"
+    linked.symlink_to(place.home)
+    for name in (f"{place.home}/", f"{place.home}/work/..", str(linked)):
+        monkeypatch.setenv("HOME", name)
+        assert load(place.home, env={}) == Config()
+
+
+def test_a_project_is_found_from_however_deep_below(place: Place) -> None:
+    place.projects("[tool.nacre]\ntimeout = 20")
+    assert place.load(below="/".join("x" * 100)).get("timeout") == 20
+
+
 ACCESS = ["unrestricted", "workspace", "restricted"]
 
 
@@ -128,6 +142,16 @@ def test_a_project_opens_nothing_in_a_confinement_that_is_the_users(place: Place
     assert {note.key for note in config.notes} == {"network", "writable"}
 
 
+@pytest.mark.parametrize("network", ["false", "[443]"])
+def test_a_project_that_confines_a_free_user_leaves_what_the_user_said_of_it(place: Place, network: str) -> None:
+    place.users(f"network = {network}")
+    place.projects("[tool.nacre]\nnetwork = true\naccess = 'workspace'")
+    config = place.load()
+    assert config.context().network == (False if network == "false" else (443,))
+    assert [note.key for note in config.notes] == ["network"]
+    assert place.load({"access": "workspace"}).context().network == config.context().network
+
+
 def test_a_project_lets_no_variable_through_and_chooses_no_profile(place: Place) -> None:
     place.projects(
         "[tool.nacre]\npass_env = ['AWS_SECRET']\nprofile = 'yoi'\nallow_partial = true\nclaude_settings = false"
@@ -144,6 +168,17 @@ def test_a_project_can_only_lower_a_limit(place: Place, user: str, project: str,
     assert place.load().context().limits.memory == expected
     place.users("memory = '1M'")
     assert place.load().context().limits.memory == 1 << 20
+
+
+@pytest.mark.parametrize("name", ["max_timeout", "output", "spill", "log"])
+def test_a_project_can_only_lower_what_is_held_and_waited_for(place: Place, name: str) -> None:
+    usual = getattr(place.load().profile, name)
+    place.projects(f"[tool.nacre]\n{name} = {int(usual) * 2}")
+    assert getattr(place.load().profile, name) == usual
+    place.projects(f"[tool.nacre]\n{name} = {int(usual) // 2}")
+    assert getattr(place.load().profile, name) == int(usual) // 2
+    place.users(f"{name} = {int(usual) // 4}")
+    assert getattr(place.load().profile, name) == int(usual) // 4
 
 
 @pytest.mark.parametrize(
@@ -195,6 +230,13 @@ def test_variables_named_as_secrets_are_kept_by_their_values(place: Place) -> No
     place.users("secret_env = ['PIN', 'NONE']\npass_env = ['AWS_PROFILE']")
     ctx = place.load().context(env={"PIN": "4711-4711"}, working_dir="/")
     assert (ctx.secrets, ctx.pass_env, ctx.working_dir) == (("4711-4711",), ("AWS_PROFILE",), "/")
+
+
+def test_a_project_does_not_take_away_what_programs_need(place: Place) -> None:
+    file = place.projects("[tool.nacre]\nsecret_env = ['PATH', 'PIN', 'HOME']")
+    config = place.load()
+    assert config.get("secret_env") == ("PIN",)
+    assert config.notes == (Note("secret_env", Origin("project", str(file)), "what every program needs is no secret"),)
 
 
 def test_a_profile_brings_its_own_and_settings_go_over_it(place: Place) -> None:
@@ -263,6 +305,12 @@ WRONG = [
     ("rules = 3", 1, "`rules` is no table. Write: [rules]"),
     ("[permissions]\ndenny = []", 2, "There is no list 'denny' of permissions. Did you mean 'deny'?"),
     ("[permissions]\ndeny = ['Bash(x']", 2, "The permission rule 'Bash(x' has no closing parenthesis."),
+    (
+        "[permissions]\ndeny = ['git push:*']",
+        2,
+        "The permission rule 'git push:*' is about no tool. Write Bash(…) around the command.",
+    ),
+    ("[permissions]\ndeny = ['Bsh(x)']", 2, "The permission rule 'Bsh(x)' is about no command. Did you mean 'Bash'?"),
     ("[rule]\nx = 1", 1, "There is no setting 'rule'. Did you mean 'rules'?"),
 ]
 
@@ -318,6 +366,35 @@ def test_a_file_that_cannot_be_read_is_no_file_that_is_not_there(place: Place) -
     place.user.unlink()
     place.users("#" * (1 << 20) + "##")
     with pytest.raises(InvalidConfig, match="larger than 1 MB"):
+        place.load()
+
+
+def test_a_link_to_nothing_is_no_file_that_is_not_there(place: Place) -> None:
+    place.user.parent.mkdir(parents=True)
+    place.user.symlink_to(place.home / "gone")
+    with pytest.raises(InvalidConfig, match="a link to what is not there"):
+        place.load()
+    place.user.unlink()
+    place.user.parent.rmdir()
+    place.user.parent.symlink_to(place.home / "gone")
+    with pytest.raises(InvalidConfig, match="a link to what is not there"):
+        place.load()
+    (place.home / "gone").mkdir()
+    assert place.load() == Config()
+
+
+def test_a_number_without_end_is_a_mistake_like_others(place: Place) -> None:
+    place.env["NACRE_PROCESSES"] = "9" * 5000
+    with pytest.raises(InvalidConfig, match="not a whole number"):
+        place.load()
+    place.users(f"processes = {'9' * 5000}")
+    with pytest.raises(InvalidConfig, match="This is no TOML"):
+        place.load()
+
+
+def test_a_projects_table_that_has_no_end_is_no_table_that_is_not_there(place: Place) -> None:
+    place.projects("[tool.nacre")
+    with pytest.raises(InvalidConfig, match="This is no TOML"):
         place.load()
 
 

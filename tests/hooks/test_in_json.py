@@ -41,6 +41,8 @@ FILES = {
     "comments": '// mine\n{\n  // which\n  "model": "opus" // the best\n  /* the end */\n}\n// really\n',
     "comments after a comma": '{\n  "model": "opus", // the best\n  // "x": 1\n}\n',
     "a comma at the end": '{\n  "a": 1,\n  "b": [1, 2,],\n}\n',
+    "a comment after what stands in one line": '{"a": 1 // x\n}\n',
+    "a comment after a hook in one line": '{"hooks": {"PreToolUse": [{"matcher": "Write"} // x\n]}}\n',
     "texts like comments": '{\n  "a": "// no",\n  "b": "/* no */ , }"\n}\n',
     "no line end": '{\n  "a": 1\n}',
     "not ASCII": '{\n  "a": "é\U0001f600"\n}\n',

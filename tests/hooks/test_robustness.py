@@ -53,6 +53,12 @@ def test_an_agent_that_is_not_known_is_refused(fields: dict[str, str]) -> None:
     assert reply.err.startswith("nacre hook does not know which agent this is.")
 
 
+@pytest.mark.parametrize("event", ["BeforeShellExecution", "beforeshellexecution"])
+def test_an_event_of_cursors_is_not_let_pass_for_its_spelling(event: str) -> None:
+    payload = {**payload_of("cursor", "refused"), "hook_event_name": event}
+    assert answer(json.dumps(payload).encode()).code == 2
+
+
 @pytest.mark.parametrize("agent", FIXTURES)
 def test_a_checker_that_fails_refuses_in_the_dialect(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(asked: Asked, config: Config | None) -> Verdict:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre import Decision, Policy
+from nacre import Decision, Policy, check
 from nacre.policy.policy import EVERYTHING, Exemption
 from tests.policy.test_corpus import COMMANDS, verdict
 
@@ -105,3 +105,23 @@ def test_no_text_makes_it_stumble(one: dict[str, str], other: dict[str, str], da
 def test_no_policy_lets_pass_what_could_not_be_read(text: str, policy: Policy) -> None:
     """The floor would be no floor: what deletes the root could hide in it."""
     assert verdict(text, policy=policy).decision is Decision.REFUSE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'rm() { command rm "$@"; }; rm -rf /',
+        "rm() { :; }; sudo rm -rf /",
+        "rm() { :; }; env rm -rf /",
+        "rm() { :; }; echo / | xargs rm -rf",
+        'rm() { :; }; "$SUDO" rm -rf /',
+        "rm() { :; }; unset -f rm; rm -rf /",
+        "false && rm() { :; }; rm -rf /",
+        "true || rm() { :; }; rm -rf /",
+        "if false; then rm() { :; }; fi; rm -rf /",
+    ],
+)
+def test_a_function_hides_no_program_that_would_run(command: str) -> None:
+    assert check(command).rule == "rm-root-or-home"
+    assert check("rm() { echo no; }; rm -rf /").allowed
+    assert check("false && rm() { :; }; rm() { echo no; }; rm -rf /").allowed

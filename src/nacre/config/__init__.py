@@ -29,8 +29,8 @@ __all__ = ["configured", "load", "policy_for"]
 
 INTERNAL = frozenset(("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT"))
 """What begins with NACRE_ and is no setting."""
-_HIGHEST = 64
-"""Directories above that are looked into."""
+_HIGHEST = 4096
+"""Directories above that are looked into: no path that exists has more."""
 
 
 def load(
@@ -110,13 +110,14 @@ def _places(cwd: StrPath | None) -> list[Place]:
     except OSError:
         directory = ""
     home, exists, join = _home(), os.path.lexists, os.path.join
+    homes = (os.path.normpath(home), os.path.realpath(home))
     found: list[Place] = []
     if exists(mine := _config_directory()):
         found.append((join(mine, "config.toml"), "toml", False))
-    if exists(claude := join(home, ".claude")):
+    if exists(claude := os.environ.get("CLAUDE_CONFIG_DIR", "") or join(home, ".claude")):
         found.append((join(claude, "settings.json"), "claude", False))
     for _ in range(_HIGHEST):
-        if not directory or directory == home:
+        if not directory or directory in homes:
             break
         if exists(pyproject := join(directory, "pyproject.toml")):
             found.append((pyproject, "pyproject", True))

@@ -39,15 +39,22 @@ def rules_in(file: File) -> list[tuple[str, str, int, str]]:
 
 
 def _parsed(text: str, path: str) -> object:
-    """As JSON; if it is none, with comments, as people write it."""
+    """As JSON; if it is none, with comments, as people write it. What says something twice is read by nobody."""
     try:
-        return json.loads(text) if text.strip() else {}
-    except (json.JSONDecodeError, RecursionError):
+        return json.loads(text, object_pairs_hook=_once) if text.strip() else {}
+    except (ValueError, RecursionError):
         from nacre.jsonc import NotJson, parse, plain
     try:
         return plain(parse(text))
     except NotJson as error:
         raise InvalidConfig(f"This is no JSON: {error.what}.", file=path, line=error.line) from error
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _wrong(name: str, rule: str) -> str | None:

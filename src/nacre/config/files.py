@@ -12,8 +12,8 @@ from nacre.patterns import later
 
 LARGEST = 1 << 20
 """Bytes; no settings are larger."""
-_OURS = later(r"""nacre["']?[ \t]*[\].=]""")
-"""A key of that name. Most projects have none, and need not be read as TOML."""
+_OURS = later(r"""nacre["']?[ \t]*[\].=]|tool[ \t]*\.[ \t]*["']?nacre""")
+"""A key of that name, perhaps in a file that is no TOML. Most projects have none, and need not be read."""
 
 Place: TypeAlias = tuple[str, str, bool]
 """A path, the kind of the file, and whether it is a project's."""
@@ -44,7 +44,9 @@ def _read(path: str, kind: str, project: bool) -> File | None:
     """None: there is no such file. One that is there and cannot be read may forbid something, and is an error."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if any(os.path.islink(each) and not os.path.exists(each) for each in (path, os.path.dirname(path))):
+            raise InvalidConfig("It is a link to what is not there.", "Mend or remove it.", file=path) from error
         return None
     except OSError as error:
         raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error

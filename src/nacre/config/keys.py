@@ -62,15 +62,15 @@ KEYS = {
         Key(name="allow_partial", kind="flag", say="never"),
         Key(name="timeout", kind="seconds", say="any"),
         Key(name="slow_timeout", kind="seconds", say="any"),
-        Key(name="max_timeout", kind="seconds", say="any"),
+        Key(name="max_timeout", kind="seconds", say="stricter"),
         Key(name="memory", kind="size", say="stricter"),
         Key(name="cpu", kind="seconds", say="stricter"),
         Key(name="processes", kind="count", say="stricter"),
         Key(name="file_size", kind="size", say="stricter"),
         Key(name="open_files", kind="count", say="stricter"),
-        Key(name="output", kind="size", say="any"),
-        Key(name="spill", kind="size", say="any"),
-        Key(name="log", kind="size", say="any"),
+        Key(name="output", kind="size", say="stricter"),
+        Key(name="spill", kind="size", say="stricter"),
+        Key(name="log", kind="size", say="stricter"),
         Key(name="pass_env", kind="names", say="never"),
         Key(name="secret_env", kind="names", say="more"),
         Key(name="audit", kind="file", say="never"),
@@ -167,17 +167,21 @@ def _typed(key: Key, text: str) -> Any:
             found = span(text)
             return text if found is None else found
         case "count":
-            return int(text) if text.isdecimal() else text
+            return int(text) if _is_number(text) else text
         case "flag" | "network" | "file" if text.lower() in (*_ON, *_OFF):
             return text.lower() in _ON
         case "network" if text != "loopback":
             ports = text.replace(",", " ").split()
-            return [int(port) for port in ports] if all(port.isdecimal() for port in ports) else text
+            return [int(port) for port in ports] if all(map(_is_number, ports)) else text
         case "paths":
             return [part for part in text.split(os.pathsep) if part]
         case "names":
             return text.replace(",", " ").split()
     return text
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 20  # Python takes no more than 4300 digits, and nobody means as many
 
 
 def nearest(name: object, known: tuple[str, ...]) -> str:

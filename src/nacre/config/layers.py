@@ -12,14 +12,19 @@ from nacre.config.config import RULE, Config, Entry, Note, Origin
 from nacre.config.files import File
 from nacre.config.keys import ACCESS, DECISIONS, KEYS, LISTS, TABLES, Key, Say, Wrong, nearest, value_from, value_of
 from nacre.errors import InvalidConfig, InvalidPolicy
-from nacre.policy.permissions import pattern_of
+from nacre.policy.permissions import TOOL, pattern_of
 from nacre.policy.rules import LISTED
 from nacre.verdict import Decision
 
 _TIGHTENS = "a project can only make it stricter"
 _USERS = "a project cannot set it"
 _LOOSENS = "the access is not the project's, which it belongs to"
+_NO_SECRET = "what every program needs is no secret"
+_NEEDED = frozenset("PATH HOME USER LOGNAME SHELL PWD TMPDIR LANG TERM".split())
+"""Without PATH, bash looks in the working directory, too."""
 _CONFINES = frozenset(("network", "unix_sockets", "writable"))
+_OF_PROFILE = frozenset(("max_timeout", "output", "spill", "log"))
+"""What a profile says as well."""
 
 
 class Layers:
@@ -33,6 +38,8 @@ class Layers:
         self._files: list[str] = []
         self._opened: list[tuple[str, Entry]] = []
         """What a project has opened in the confinement that it has asked for itself."""
+        self._users: set[str] = set()
+        """Keys that the user has set."""
 
     def result(self) -> Config:
         access = self._entries.get("access")
@@ -75,6 +82,7 @@ class Layers:
             if file.project:
                 self._from_project(key, value, origin, opens=free and confines)
             else:
+                self._users.add(key.name)
                 self._set(key, value, origin)
         return True
 
@@ -139,11 +147,14 @@ class Layers:
         return os.path.join(os.path.dirname(origin.file), value) if origin.layer == "project" else value
 
     def _from_project(self, key: Key, value: Any, origin: Origin, *, opens: bool = False) -> None:
+        if key.name == "secret_env" and not _NEEDED.isdisjoint(value):
+            self._notes.append(Note(key.name, origin, _NO_SECRET))
+            value = tuple(name for name in value if name not in _NEEDED)
         if key.say == "never":
             self._notes.append(Note(key.name, origin, _USERS))
         elif key.say in ("any", "more") or self._is_stricter(key, value):
             self._set(key, value, origin)
-        elif opens and key.name in _CONFINES:
+        elif opens and key.name in _CONFINES and key.name not in self._users:
             before = len(self._entries.get(key.name, ())) if key.adds_up else 0
             self._set(key, value, origin)
             self._opened += [(key.name, entry) for entry in self._entries[key.name][before:]]
@@ -165,6 +176,8 @@ class Layers:
                 return bool(current) and not value
             case "writable":
                 return False
+        if key.name in _OF_PROFILE:
+            current = getattr(Config(entries=self._entries).profile, key.name)
         return current is None or value < current
 
     def _otherwise(self) -> Decision:
@@ -199,7 +212,7 @@ def _parsed(file: File) -> tuple[str, dict[str, Any]]:
     text = file.data.decode("utf-8", "replace").replace("\r\n", "\n")
     try:
         return text, tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number may be too long for Python
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = int(place[1]) if place and place[1] else text.count("\n") + 1 if place else 0
         message = str(error)[: place.start()] if place else str(error) or "It is nested too deeply"
@@ -215,7 +228,8 @@ def _flat(
             key = _key(names, path)
             value = value_of(key, raw)
             for rule in value if key.kind == "rules" else ():
-                pattern_of(rule)
+                if pattern_of(rule) is None and nearest(rule.partition("(")[0], (TOOL,)):
+                    raise Wrong(f"The permission rule {rule!r} is about no command.", f"Did you mean {TOOL!r}?")
             yield key, names, value
         except (Wrong, InvalidPolicy) as error:
             message, hint = (error.message, error.hint) if isinstance(error, Wrong) else (str(error), "")

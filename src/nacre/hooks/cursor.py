@@ -38,7 +38,7 @@ def read(fields: Fields) -> Heard:
     event = fields.get("hook_event_name")
     if not isinstance(event, str):
         return Bad("it does not say what happens")
-    if event == "beforeShellExecution":
+    if event.lower() == "beforeshellexecution":
         return command_in(fields, cwd=fields.get("cwd") or _root(fields), asks=True, event=event)
     if event.lower() != "pretooluse":
         return NotOurs(event)

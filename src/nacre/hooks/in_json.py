@@ -58,10 +58,21 @@ def add(text: str, path: tuple[str, ...], entry: Entry, defaults: Entry) -> str:
             value = [entry]
             for below in reversed(path[depth + 1 :]):
                 value = {below: value}
-            return _inserted(text, node, name, value)
+            return _checked(_inserted(text, node, name, value), path, entry)
         node = item.value
     assert isinstance(node, Many)
-    return _inserted(text, node, "", entry)
+    return _checked(_inserted(text, node, "", entry), path, entry)
+
+
+def _checked(text: str, path: tuple[str, ...], entry: Entry) -> str:
+    """What cannot be found again was not added."""
+    try:
+        there = entry in entries(text, path)
+    except ValueError:
+        there = False
+    if not there:
+        raise Unfit("a hook that is added to it would not be one of its hooks")
+    return text
 
 
 def remove(text: str, path: tuple[str, ...], ours: Callable[[object], bool]) -> str:
@@ -106,7 +117,7 @@ def _find(root: Node, path: tuple[str, ...], ours: Callable[[object], bool]) -> 
 def _inserted(text: str, many: Many, key: str, value: object) -> str:
     """At the end of many, in lines of its own unless they stand in one line."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    spread = not many.items or "\n" in text[many.start : many.items[0].start]
+    spread = not many.items or "\n" in text[many.start : many.items[0].start] or _ends_in_comment(text, many)
     written = json.dumps(value, indent=_unit(text) if spread else None, ensure_ascii=False)
     before, after = " ", ""
     if spread:
@@ -124,6 +135,11 @@ def _inserted(text: str, many: Many, key: str, value: object) -> str:
     if last is not None and last.comma < 0:
         text = text[: last.end] + "," + text[last.end :]
     return text
+
+
+def _ends_in_comment(text: str, many: Many) -> bool:
+    """One that ends with its line: what would be added to the line would be a part of it."""
+    return bool(many.items) and "//" in text[many.items[-1].end : many.content].rpartition("\n")[2]
 
 
 def _without(text: str, many: Many, item: Item) -> str:

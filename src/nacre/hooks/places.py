@@ -103,12 +103,14 @@ def command_line(program: str, *, ask: bool) -> str:
 
 
 def is_ours(command: object) -> bool:
-    """Does it call `nacre hook`, wherever that is?"""
+    """Does it call `nacre hook`, wherever that is, or was it written by `command_line` for whatever program?"""
     if not isinstance(command, str) or "hook" not in command:
         return False
     try:
         words = shlex.split(command)
     except ValueError:
         return False
+    if words[1:] in (["hook", "||", "exit", "2"], ["hook", "--no-ask", "||", "exit", "2"]):
+        return True
     pairs = pairwise(words)
     return any(os.path.basename(first) == "nacre" and second == "hook" for first, second in pairs)

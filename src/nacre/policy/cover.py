@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
+from posixpath import join, normpath
 
+from nacre.frozen import replace
 from nacre.patterns import later
 from nacre.policy.globs import fits
 from nacre.policy.permissions import STAR, Pattern, program
 from nacre.policy.permit import says, written
 from nacre.policy.plain import COMMANDS, GUARDS
 from nacre.shell import Command, Script
-from nacre.shell.environment import runs_code
 from nacre.shell.runner import PATIENCE
-from nacre.shell.shells import SHELLS, shell_options
+from nacre.shell.shells import shell_options
 from nacre.shell.text import plain
 
+_MOVES = ("cd", "pushd")
 _SILENT = frozenset(": true false cd pushd popd exit return break continue shift wait".split())
 _READING = COMMANDS - {"git", "env", "command"}
 """Plain git needs an environment of its own, which what is allowed by a rule does not get."""
@@ -32,13 +34,20 @@ _THROUGH = frozenset(
 _FREE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
 _HEEDED_BY_FEW = later(
     r"NODE_ENV|CI|(?:NO|FORCE|CLI)_?COLOR\w*|TERM|COLUMNS|LINES|LANG|LANGUAGE|LC_[A-Z]+|TZ|RUST_(?:BACKTRACE|LOG)|"
-    r"PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|HASHSEED|WARNINGS)|DEBUG|VERBOSE|LOG_LEVEL|DEBIAN_FRONTEND"
+    r"PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|HASHSEED)|DEBUG|VERBOSE|LOG_LEVEL|DEBIAN_FRONTEND"
 )
 _OWN = later(r"(?!npm_|\w+_proxy$)[a-z]\w*")
 """Names of a script's own variables."""
 _EMPTYING = ("-i", "--ignore-environment", "--")
 """Options of `env` that set nothing."""
-_LOOPS = later(r"\b(?:for|select)\s+(\w+)")
+_SHELLS = frozenset(("bash", "sh", "dash", "ash"))
+"""Those whose language we read: a glob of zsh's can run a command."""
+_LOOPS = later(r"\b(?:for|select)\s+([A-Za-z_]\w*)")
+_EXPANDED = later(r"\$\{!?([A-Za-z_]\w*)(?:\[[^\]]*\])?:?=")
+_COUNTED = later(
+    r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
+)
+"""What is assigned in a text that reckons: `((n += 1))`."""
 _ASSIGNED = later(r"(?:^|\s)([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 
 
@@ -50,9 +59,22 @@ def covering(script: Script, patterns: list[Pattern], cwd: str) -> Pattern | Non
     unread = script.closed or script.broken or script.doubtful or script.foreign
     if unread or len(script.commands) >= PATIENCE:  # beyond that not every call is followed
         return None
-    if any(map(runs_code, _LOOPS.findall(script.text))):
+    texts = dict.fromkeys((script.text, *(each.script for each in script.commands if each.script is not None)))
+    if not all(map(_assigns_its_own, texts)) or not all(map(plain, texts)):
         return None
     return _Cover(script, patterns, cwd).rule()
+
+
+def _assigns_its_own(text: str) -> bool:
+    """Whatever else than `NAME=value` would set in it are a script's own variables."""
+    names = [*_LOOPS.findall(text), *_EXPANDED.findall(text)]
+    if "((" in text or "$[" in text:
+        names += [name for found in _COUNTED.findall(text) for name in found if name]
+    return all(map(_is_own, names)) and "@P}" not in text
+
+
+def _is_own(name: str) -> bool:
+    return _OWN.fullmatch(name) is not None or _HEEDED_BY_FEW.fullmatch(name) is not None
 
 
 class _Cover:
@@ -86,6 +108,8 @@ class _Cover:
             return False
         if not named and not (_is_through(command) if below else _is_harmless(command, self._script)):
             return False
+        if not named and command.name in _MOVES and not self._stays(command):
+            return False
         return all(self._covers(each, _left(command, each, named)) for each in below)
 
     def _pattern(self, command: Command) -> Pattern | None:
@@ -93,23 +117,34 @@ class _Cover:
         if not command.argv or not plain(command.argv[0]) or not self._is_here(command) or _reaches_out(command):
             return None
         words = (program(command.argv[0]), *command.args)
-        before = () if _are_idle(command.assigned) else tuple(f"{name}={v}" for name, v in command.assigned.items())
+        before = tuple(f"{name}={value}" for name, value in command.assigned.items())
         writing = () if _writes_nothing(command) else written(command)
-        said = (*before, *words, *writing)
-        found = [
-            pattern
-            for pattern in self._patterns
-            if (pattern.writes or not writing) and (not before or _sets(pattern, before)) and says(pattern, said)
-        ]
+        rules = [pattern for pattern in self._patterns if _redirections(pattern) >= len(writing) // 2]
+        said = (*words, *writing)
+        found = [pattern for pattern in rules if before and _sets(pattern, before, said, command.home)]
+        if _are_idle(command.assigned):
+            found += [pattern for pattern in rules if says(pattern, said, command.home)]
         return max(found, key=lambda each: inf if each.exact else each.named, default=None)
+
+    def _stays(self, command: Command) -> bool:
+        """Where it goes is here or below, whether or not what hangs on it runs: `cd x || cd /`."""
+        words = [word for word in command.args if word not in ("-P", "-L", "-e", "-n", "--")]
+        if not words:
+            return command.name != "cd"
+        starts = (command.cwd,) if command.settled else (command.cwd, self._cwd)
+        ends = [normpath(join(start, word)) for start in starts for word in words if word]
+        return "-" not in words and all(map(self._is_below, ends))
 
     def _quiet(self, command: Command) -> bool:
         aside = not _writes_nothing(command) or _reaches_out(command)
         return not aside and self._is_here(command) and _are_idle(command.assigned)
 
     def _is_here(self, command: Command) -> bool:
+        return self._is_below(command.cwd)
+
+    def _is_below(self, path: str) -> bool:
         place = self._cwd.rstrip("/")
-        return not self._cwd or command.cwd == self._cwd or (plain(command.cwd) and command.cwd.startswith(place + "/"))
+        return not self._cwd or path == self._cwd or (plain(path) and path.startswith(place + "/"))
 
 
 def _left(outer: Command, inner: Command, named: float) -> float:
@@ -123,11 +158,19 @@ def _left(outer: Command, inner: Command, named: float) -> float:
     return 0
 
 
-def _sets(pattern: Pattern, before: tuple[str, ...]) -> bool:
-    """Whether the rule names the variables, too."""
-    return len(pattern.words) > len(before) and all(
-        fits(word.split(STAR), given) and "=" in word for word, given in zip(pattern.words, before, strict=False)
-    )
+def _sets(pattern: Pattern, before: tuple[str, ...], words: tuple[str, ...], home: str) -> bool:
+    """Whether the rule names the variables, too, and then the words."""
+    names, rest = pattern.words[: len(before)], pattern.words[len(before) :]
+    if not rest or not all(
+        fits(name.split(STAR), given) and "=" in name for name, given in zip(names, before, strict=True)
+    ):
+        return False
+    return says(replace(pattern, words=rest), words, home)
+
+
+def _redirections(pattern: Pattern) -> int:
+    """How many that write it names."""
+    return sum(">" in word for word in pattern.words) if pattern.writes else 0
 
 
 def _writes_nothing(command: Command) -> bool:
@@ -148,9 +191,7 @@ def _is_harmless(command: Command, script: Script) -> bool:
     """No rule need name it."""
     if not command.argv:
         names = _ASSIGNED.findall(script.text[command.start : command.end])
-        return all(_OWN.fullmatch(name) or _HEEDED_BY_FEW.fullmatch(name) for name in names) and (
-            bool(names) or bool(command.redirects)
-        )
+        return all(map(_is_own, names)) and (bool(names) or bool(command.redirects))
     name = program(command.argv[0])
     if name in _SILENT:
         return True
@@ -161,10 +202,12 @@ def _is_harmless(command: Command, script: Script) -> bool:
 def _is_through(command: Command) -> bool:
     """It changes when and how something runs, not what."""
     name = program(command.argv[0]) if command.argv else ""
-    if name in SHELLS:
+    if name in _SHELLS:
         flags, settings, rest = shell_options(command.argv)
         reads = "c" in flags or not rest
         return reads and set(flags) <= set("ceuxo") and set(settings) <= {"pipefail", "errexit", "nounset", "xtrace"}
+    if name == "xargs":
+        return not command.has("--process-slot-var")
     if name == "time":
         return not command.has("-o", "--output")
     if name == "env":

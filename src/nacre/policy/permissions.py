@@ -5,7 +5,7 @@
     Bash(git push:*)    these words, and any after them; so does Bash(git push *)
     Bash(ls*)           a star is any text, blanks too, wherever it stands
     Bash(make > *)      a redirection that writes is allowed by a rule that names one
-    Bash(a && b)        a compound: the text as a whole
+    Bash(a && b)        a compound: as a text; denied wherever it stands, allowed as a whole
 
 Rules of other tools (`Read(…)`, `mcp__…`) are none of ours. Data and its reading; `nacre.policy.permit` applies it.
 The contract is https://code.claude.com/docs/en/permissions, as of 2026-11-16 (it names version 2.1.211).
@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from nacre.errors import InvalidPolicy
 from nacre.frozen import frozen
+from nacre.patterns import later
 
 TOOL = "Bash"
 STAR = "\ufdef"
@@ -24,6 +25,10 @@ STAR = "\ufdef"
 SEPARATOR = "\0"
 """Between words: no word has it."""
 _COMPOUND = frozenset("|;&\n")
+_OTHERS = later(r"[A-Z]\w*$|mcp__|[\w*]*\*[\w*]*$")
+"""Names of other tools, or of many. What is none of these was meant for a command, and would forbid nothing."""
+_SHELLS = frozenset(("bash", "sh", "shell", "run_shell_command"))
+"""What others call it."""
 _SYSTEM = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
 
 
@@ -61,7 +66,9 @@ class Pattern:
     writes: bool = False
     """It names a redirection."""
     text: str = ""
-    """Of a compound: all of it, with single blanks."""
+    """Of a compound: all of it, with single blanks, also around operators."""
+    parts: int = 0
+    """… and how many pipelines it is."""
     source: str = ""
     """… and as it was written."""
 
@@ -89,7 +96,10 @@ def pattern_of(rule: str, *, stops: bool = True) -> Pattern | None:
     if not isinstance(rule, str):
         raise InvalidPolicy(f"{rule!r} is no permission rule. Write a text such as 'Bash(git push:*)'.")
     tool, opened, rest = rule.strip().partition("(")
-    if not _is_ours(tool.strip(), stops=stops):
+    tool = tool.strip()
+    if not _is_ours(tool, stops=stops):
+        if tool.lower() in _SHELLS or not _OTHERS.match(tool):
+            raise InvalidPolicy(f"The permission rule {rule!r} is about no tool. Write Bash(…) around the command.")
         return None
     if opened and not rest.endswith(")"):
         raise InvalidPolicy(f"The permission rule {rule!r} has no closing parenthesis.")
@@ -116,7 +126,11 @@ def _read(rule: str, text: str) -> Pattern:
         return Pattern(rule=rule)
     words, compound = _words(text)
     if compound:
-        return Pattern(rule=rule, text=" ".join(text.replace("*", STAR).split()), source=text)
+        from nacre.policy.compounds import compounds, parts
+
+        length = len(parts(text)[0])
+        whole = next(compounds(text, length)).replace("*", STAR)
+        return Pattern(rule=rule, text=whole, parts=length, source=text)
     more = words[-1:] == [STAR]
     words = words[:-1] if more else words
     if not words:

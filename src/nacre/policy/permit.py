@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nacre.frozen import frozen
+from nacre.patterns import later
 from nacre.policy.globs import fits
 from nacre.policy.permissions import SEPARATOR, STAR, Pattern, Permissions, pattern_of
 from nacre.shell import Command, Script
-from nacre.shell.text import could_be, has_glob
+from nacre.shell.arities import SHAPES
+from nacre.shell.text import could_be, has_glob, least
 from nacre.verdict import Decision
 
 
@@ -30,6 +32,7 @@ class Permit:
 
 
 NOTHING = Permit()
+_HOME = later(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)")
 
 
 def permit(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
@@ -61,30 +64,59 @@ def allowed_by(script: Script, permissions: Permissions, *, cwd: str = "") -> Pe
 def _stopped(script: Script, patterns: list[Pattern]) -> tuple[Pattern, Command | None] | None:
     about_words: dict[str, list[Pattern]] = {}
     anywhere: list[Pattern] = []
-    text = ""
     for pattern in patterns:
         if pattern.everything:
             return pattern, None
         if pattern.text:
-            text = text or " ".join(script.text.split())
-            if fits(pattern.text.split(STAR), text):
+            if _is_among(pattern, script):
                 return pattern, None
         elif pattern.named and ">" not in pattern.words[0]:
             about_words.setdefault(pattern.words[0].rpartition("/")[2], []).append(pattern)
         else:
             anywhere.append(pattern)
-    for command in script.commands:
-        if command.calls:
-            continue
+    for command in _read_and_run(script):
         near = about_words.get(command.name, [])
         if has_glob(command.name):
             near = [pattern for name, each in about_words.items() if could_be(command.name, name) for pattern in each]
         elif command.assigned:
             near = [*near, *(each for name in command.assigned for each in _assigning(name, about_words))]
         for pattern in (*near, *anywhere):
-            if any(says(pattern, words) for words in _said(command, pattern)):
+            said = any(says(pattern, words, command.home) for words in _said(command, pattern))
+            if said or _has_its_options(command, pattern):
                 return pattern, command
     return None
+
+
+def _is_among(pattern: Pattern, script: Script) -> bool:
+    """A compound that a rule names: as a text, anywhere in it."""
+    from nacre.policy.compounds import compounds
+
+    texts = dict.fromkeys((script.text, *(each.script for each in script.commands if each.script is not None)))
+    named = [pattern.text, pattern.text.removesuffix(f" {STAR}")]
+    wholes = (" ".join(text.split()) for text in texts)
+    runs = (run for text in texts for run in compounds(text, pattern.parts))
+    return any(fits(each.split(STAR), text) for text in (*wholes, *runs) for each in named)
+
+
+def _read_and_run(script: Script) -> Iterator[Command]:
+    """Its commands, and files that a shell is given to read, as if they were called by their names."""
+    for command in script.commands:
+        if command.calls:
+            continue
+        yield command
+        if words := _file_to_read(command):
+            yield Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
+
+
+def _file_to_read(command: Command) -> tuple[str, ...]:
+    if command.name in (".", "source"):
+        return command.args
+    if not command.name.endswith("sh"):
+        return ()
+    from nacre.shell.shells import SHELLS, shell_options  # it is loaded for them anyway
+
+    flags, _, rest = shell_options(command.argv) if command.name in SHELLS else ("c", [], ())
+    return () if "c" in flags or "s" in flags else tuple(rest)
 
 
 def _assigning(name: str, about: dict[str, list[Pattern]]) -> Iterator[Pattern]:
@@ -93,10 +125,10 @@ def _assigning(name: str, about: dict[str, list[Pattern]]) -> Iterator[Pattern]:
             yield from patterns
 
 
-def says(pattern: Pattern, words: tuple[str, ...]) -> bool:
-    """Whether these words are what it names."""
+def says(pattern: Pattern, words: tuple[str, ...], home: str) -> bool:
+    """Whether these words are what it names. `~` and `$HOME` in a rule are what they are in a command."""
     text = SEPARATOR.join(words)
-    named = SEPARATOR.join(pattern.words)
+    named = SEPARATOR.join([_HOME.sub(lambda _: home, word) for word in pattern.words])
     return fits(named.split(STAR), text) or (pattern.more and fits([*(named + SEPARATOR).split(STAR), ""], text))
 
 
@@ -106,20 +138,56 @@ def _said(command: Command, pattern: Pattern) -> Iterator[tuple[str, ...]]:
     yield words
     if command.argv[:1] != words[:1]:
         yield command.argv
+    if "/" in pattern.words[0] and pattern.words[0].endswith(f"/{command.name}"):
+        yield (pattern.words[0], *words[1:])  # by another path
     yield tuple(" ".join(words).split())
+    yield tuple(filter(None, map(least, words)))  # `git $OPTIONS push`
     if command.assigned:
         yield (*(f"{name}={value}" for name, value in command.assigned.items()), *words)
     if pattern.writes:
-        yield (*words, *written(command))
-        yield written(command)
-    if pattern.more:
-        if command.name == "git":
-            from nacre.policy.rules._git import Git, git_call
+        for opened in (written(command), *_overwritten(command)):
+            yield (*words, *opened)
+            yield opened
+    if command.name == "git":
+        from nacre.policy.rules._git import Git, git_call
 
-            git_call(command)
-            if isinstance(known := command.memo["git"], Git):
-                yield ("git", known.sub, *known.args)
+        git_call(command)
+        if isinstance(known := command.memo["git"], Git):
+            yield ("git", known.sub, *known.args)
+    if pattern.more:
         yield (command.name, *command.operands())
+        yield (command.name, *_without_options(command))
+
+
+def _has_its_options(command: Command, pattern: Pattern) -> bool:
+    """`rm -rf` is `rm -r x -f`: options stand anywhere, and in any company."""
+    options = [word for word in pattern.words[1:] if word[:1] == "-"]
+    if not options or not pattern.more or pattern.named < len(pattern.words) or "--" in options:
+        return False
+    operands = [word for word in pattern.words[1:] if word[:1] != "-"]
+    if not any(list(given)[: len(operands)] == operands for given in (command.operands(), _without_options(command))):
+        return False
+    letters = [f"-{letter}" for word in options if word[1:2] != "-" and len(word) < 5 for letter in word[1:]]
+    return all(map(command.has, (*letters, *(word for word in options if word[1:2] == "-" or len(word) >= 5))))
+
+
+def _without_options(command: Command) -> Iterator[str]:
+    """What is left when each option has taken the word after it: `kubectl -n web delete pod`. Of programs whose options
+    are known, `operands` says it better."""
+    if command.name in SHAPES or command.name == "git":
+        return
+    before = ""
+    for word in command.args:
+        if word[:1] != "-" and (before[:1] != "-" or "=" in before):
+            yield word
+        before = word
+
+
+def _overwritten(command: Command) -> Iterator[tuple[str, ...]]:
+    """Each of its redirections that write, as if it were the simple one: `2>>` is no less a write than `>`."""
+    for each in command.redirects:
+        if each.writes:
+            yield (">", each.target)
 
 
 def _taken(word: str, pattern: Pattern) -> str:

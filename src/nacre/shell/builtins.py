@@ -70,6 +70,8 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
 
 def _unset(runner: Runner, command: Command, state: State) -> str:
     for word in command.operands():
+        if word in state.functions and not command.has("-v", "-n"):  # a variable of that name would go first
+            state.functions = {name: body for name, body in state.functions.items() if name != word}
         if "[" in word:
             runner.reread(word, state)
         else:

@@ -142,14 +142,22 @@ class Runner(ABC):
 
     # for the followers
 
-    def follow(self, parent: Command, argv: tuple[str, ...], state: State, stdin: str | None = None) -> str:
-        """A wrapper runs this."""
+    def follow(
+        self,
+        parent: Command,
+        argv: tuple[str, ...],
+        state: State,
+        stdin: str | None = None,
+        *,
+        functions: bool = False,
+    ) -> str:
+        """A wrapper runs this: a program, whatever function has its name, unless `functions` can be run too."""
         if not argv or self.script.closed:
             return stdin or UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
         command.settled = state.settled
         command.stdin = parent.stdin if stdin is None else stdin
-        return self._deeper(parent, lambda: self._run(command, state))
+        return self._deeper(parent, lambda: self._run(command, state, functions=functions))
 
     def read(
         self,
@@ -345,13 +353,13 @@ class Runner(ABC):
         if self._loses and any(LOST in word for word in command.argv):
             self.close(_OVERLONG)
 
-    def _run(self, command: Command, state: State) -> str:
+    def _run(self, command: Command, state: State, *, functions: bool = True) -> str:
         self.emit(command)
         if self.script.closed:
             return UNKNOWN
         if command.assigned:
             return self._with_assigned(command, state)
-        printed = self._followed(command, state)
+        printed = self._followed(command, state, functions=functions)
         state.variables.own["_"] = [command.argv[-1]]
         return printed
 
@@ -367,18 +375,21 @@ class Runner(ABC):
             state.variables.own[name] = values
         return printed
 
-    def _followed(self, command: Command, state: State) -> str:
+    def _followed(self, command: Command, state: State, *, functions: bool = True) -> str:
         first = command.argv[0]
-        if state.functions and (function := state.functions.get(first)):
-            command.calls = True
-            return self.call(function, state, command.stdin, list(command.args))
+        if functions and state.functions and (function := state.functions.get(first)):
+            command.calls = first not in state.unsure
+            printed = self.call(function, state, command.stdin, list(command.args))
+            if command.calls:
+                return printed
         if follower := self.followers.get(command.name):
             return follower(self, command, state)
         if not plain(first):
             self.wonder(first)
             rest = least(first)
             if rest != first and plain(rest):  # an empty `$SUDO` before the command, `"$PREFIX"/bin/x`, `r${none}m`
-                return self.follow(command, (rest, *command.args) if rest else command.args, state)
+                words = (rest, *command.args) if rest else command.args
+                return self.follow(command, words, state, functions=bool(rest))
             if has_glob(command.name):
                 self.spend(GLOB)
                 for name in [name for name in self.followers if could_be(command.name, name)]:

@@ -74,7 +74,7 @@ class Files(dict[str, str]):
 class State:
     __slots__ = (
         "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "given", "home", "input", "integers",
-        "loops", "maps", "nounset", "references", "settled", "strict", "variables", "written", "zero",
+        "loops", "maps", "nounset", "references", "settled", "strict", "unsure", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -101,6 +101,8 @@ class State:
         self.zero = "bash"
         self.functions: dict[str, Function] = {}
         """Never changed in place, nor are the aliases: scopes share them."""
+        self.unsure: frozenset[str] = frozenset()
+        """Functions that may not be there, or be others: defined on a condition."""
         self.exported: frozenset[str] = frozenset()
         """Functions that child shells inherit."""
         self.aliases: dict[str, Alias] = {}
@@ -117,7 +119,7 @@ class State:
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops
         copy.arguments, copy.given, copy.zero = self.arguments, self.given, self.zero
-        copy.functions, copy.exported = self.functions, self.exported
+        copy.functions, copy.unsure, copy.exported = self.functions, self.unsure, self.exported
         copy.aliases, copy.input = self.aliases, None
         copy.expands_aliases = self.expands_aliases
         copy.written = self.written  # files are there for everybody
@@ -132,9 +134,16 @@ class State:
             elif mine is not values:
                 self.variables[name] = either(mine, values)
         if other.functions is not self.functions:
-            self.functions = {**self.functions, **other.functions}
+            before, self.functions = self.functions, {**self.functions, **other.functions}
+            self.doubt(before)
+            self.doubt(other.functions)
         if other.aliases is not self.aliases:
             self.aliases = {**self.aliases, **other.aliases}
+
+    def doubt(self, functions: dict[str, Function]) -> None:
+        """It may also be that these are the functions."""
+        found = {name for name, body in self.functions.items() if functions.get(name) is not body}
+        self.unsure = self.unsure | found if found else self.unsure
 
     def choose(self, names: Set[str] | None = None) -> None:
         """On a condition: of what a loop goes through, no longer all."""

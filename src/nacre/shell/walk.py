@@ -108,7 +108,11 @@ class Walker(Runner):
             return self.node(item.node, state.fork(), stdin)
         if item.operator == "&&":
             self._choose(state)
-            return self.node(item.node, state, stdin)
+            functions = state.functions
+            printed = self.node(item.node, state, stdin)
+            if state.functions is not functions:
+                state.doubt(functions)
+            return printed
         other = state.fork()
         printed = self.node(item.node, other, stdin)
         state.join(other)
@@ -267,6 +271,7 @@ class Walker(Runner):
         if state.functions.get(name) is not node:
             self.spend(len(state.functions))
             state.functions = {**state.functions, name: node}
+            state.unsure -= {name}
         if self._defined.get(id(node)) is not node or name not in self._spawns:
             self._defined[id(node)] = node
             self._spawns.add(name, node, self._inside or (node.start, node.body.end))

@@ -101,7 +101,13 @@ _SIMPLE = {
     "numactl": Shape("NCmipl", "cpunodebind physcpubind membind interleave preferred"),
     "chpst": Shape("uUbeEn/mdopfctr"),
     "setuidgid": Shape(operands=1),
+    "s6-setuidgid": Shape(operands=1),
+    "faketime": Shape(operands=1),
+    "winpty": Shape(),
 }
+_AFTER_DASHES = {"op": "run", "doppler": "run", "dotenvx": "run", "aws-vault": "exec", "chamber": "exec"}
+"""Those that run what stands after `--`, and the subcommand with which they do."""
+_FD_RUNS = ("-x", "--exec", "-X", "--exec-batch")
 ENV = Shape(
     "uCSaP",
     "unset chdir split-string argv0",
@@ -322,6 +328,25 @@ def chosen(words: tuple[str, ...]) -> bool:
     return False
 
 
+def _fd(runner: Runner, command: Command, state: State) -> str:
+    """`fd` and its like: every word after `-x` is a command's, up to `;`."""
+    words = command.args
+    for index, word in enumerate(words):
+        if word in _FD_RUNS:
+            end = words.index(";", index) if ";" in words[index:] else len(words)
+            rest = words[index + 1 : end]
+            marked = any("{" in each for each in rest)
+            return runner.follow(command, _replaced(runner, rest, "{}", SOME) if marked else (*rest, SOME), state, "")
+    return SOME
+
+
+def _after_dashes(runner: Runner, command: Command, state: State) -> str:
+    words = command.args
+    if "--" not in words or _AFTER_DASHES[command.name] not in words[: words.index("--")]:
+        return UNKNOWN
+    return runner.follow(command, words[words.index("--") + 1 :], state)
+
+
 def _daemon(runner: Runner, command: Command, state: State) -> str:
     """start-stop-daemon: the program is an option's value, its arguments follow `--`."""
     given = _DAEMON.sort(command.args)
@@ -369,6 +394,8 @@ def _runner(runner: Runner, command: Command, state: State) -> str:
 FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(_SIMPLE, _simple),
     **dict.fromkeys(_RUNNERS, _runner),
+    **dict.fromkeys(_AFTER_DASHES, _after_dashes),
+    **dict.fromkeys(("fd", "fdfind"), _fd),
     "env": _env,
     "genv": _env,
     "xargs": _xargs,
