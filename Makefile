@@ -12,7 +12,7 @@ export ARGS ?=
 FRAMEWORKS ?=
 UV ?= uv
 BIN := .venv/bin
-TYPED := src tests scripts $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
+TYPED := src tests scripts fuzz $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
 
 .PHONY: help
 help: ## this list
@@ -77,6 +77,10 @@ check: venv ## lint, format, types, import directions, requirement marks
 bench: venv ## measure; keeps the table in bench/RESULTS.md
 	scripts/rivals.sh
 	$(BIN)/python -m bench $(ARGS)
+
+.PHONY: fuzz
+fuzz: venv ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for some of them
+	$(BIN)/python -m fuzz $(ARGS)
 
 .PHONY: requirements
 requirements: venv ## each requirement with the tests that prove it

@@ -44,6 +44,7 @@ def read(
     variables["HISTFILE"] = [f"{home}/.bash_history"]
     walker = Walker(script, FOLLOWERS)
     state = State(cwd, home, variables)
+    state.passed = frozenset((*variables.own, *(env or ())))
     try:
         for name, value in env.items() if env else ():
             variables[name] = [clean(value)]

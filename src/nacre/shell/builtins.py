@@ -11,7 +11,7 @@ from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
-from nacre.shell.runner import DECLARES, Follows, Runner
+from nacre.shell.runner import DECLARES, OWNING, Follows, Runner
 from nacre.shell.state import Alias, State
 from nacre.shell.text import SOME, UNKNOWN, plain, whole
 
@@ -35,7 +35,9 @@ def _cd(runner: Runner, command: Command, state: State) -> str:
 def _declare(runner: Runner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
-    runner.spend(len(state.maps) + len(state.integers) + len(state.references) + len(state.exported))
+    runner.spend(
+        len(state.maps) + len(state.integers) + len(state.references) + len(state.exported) + len(state.passed)
+    )
     references: dict[str, str] = {}
     names = {word.partition("=")[0].removesuffix("+").partition("[")[0] for word in command.args}
     names = {name for name in names if _NAME.match(name)}
@@ -45,6 +47,13 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
         state.integers |= names
     if "f" in flags and (command.name == "export" or "x" in flags):
         state.exported |= set(command.operands())
+    elif (command.name == "export" and "n" not in flags) or "x" in flags:
+        state.passed |= names
+    elif command.name == "export":
+        state.passed -= names
+    if command.name in OWNING and "g" not in flags:
+        for name in names:
+            state.own(name)
     for word in command.args:
         name, equals, value = word.partition("=")
         name, _, subscript = name.removesuffix("+").partition("[")
@@ -90,6 +99,7 @@ def _set(runner: Runner, command: Command, state: State) -> str:
     flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
     state.strict = state.strict or "e" in flags or words[:2] == ["-o", "errexit"]
     state.nounset = (state.nounset or "u" in flags or ("-o", "nounset") in pairwise(words)) and "+u" not in words
+    state.passes_all = state.passes_all or "a" in flags or words[:2] == ["-o", "allexport"]
     if words[:2] == ["-o", "posix"]:
         state.expands_aliases = True
     if "x" in flags or words[:2] == ["-o", "xtrace"]:

@@ -16,12 +16,14 @@ from nacre.shell.many import Value
 from nacre.shell.parameters import capital, effort, element, recased, replaced, sliced, trimmed, unkeyed
 from nacre.shell.state import State
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
-from nacre.shell.text import LONGEST, PARENT, SELF, SOME, UNKNOWN, bounded, globbed, plain, whole
+from nacre.shell.text import LONGEST, PARENT, SELF, SOME, STAR, UNKNOWN, bounded, globbed, has_glob, plain, whole
 
 _SPACES = " \t\n"
 _TILDE = later(r"~([\w.+-]*)(?=/|$)")
 _NAME = later(r"[A-Za-z_]\w*", re.ASCII)
 _OFFSET = later(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
+_CALCULATED = later(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII)
+"""Names that arithmetic gives a value to."""
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )
@@ -197,6 +199,9 @@ class Expander:
             for value in self.state.variables.of(name):
                 if isinstance(value, str):
                     self.subscripts(value)
+        if "=" in expression or "++" in expression or "--" in expression:
+            for before, after in _CALCULATED.findall(expression):
+                self.state.set(before or after, SOME)  # a number, whatever it was
 
     def subscripts(self, text: str) -> None:
         """A text that is taken for a variable's name: its subscript, if it has one, is evaluated."""
@@ -279,9 +284,12 @@ class Expander:
                 if operator[-1] == "=":
                     self.state.set(part.name, other)
                 return other
-            return value
+            return self._perhaps(SOME, other) if value == UNKNOWN and operator[0] == ":" else value
         if operator[-1] == "+":
-            return self.text(argument)
+            other = self.text(argument)
+            if value is None or value == UNKNOWN:
+                return self._perhaps(other)
+            return "" if operator[0] == ":" and value in ("", ()) else other
         if operator[-1] == "?":
             self.text(argument)
             if operator == ":?" and part.subscript is None and _NAME.fullmatch(part.name):
@@ -299,6 +307,11 @@ class Expander:
             return tuple(self._bounded(self._changed(each, operator, given)) for each in value)
         return self._bounded(self._changed(value, operator, given))
 
+    def _perhaps(self, text: str, other: str = "") -> str:
+        """The one or the other."""
+        self.choices = max(self.choices, 2)
+        return other if self.choice else text
+
     def _changed(self, value: str, operator: str, given: str) -> str:
         if operator == "@":
             if given == "P":
@@ -311,6 +324,8 @@ class Expander:
             self.runs.spend(effort(value, given) // _EFFORT)
         if operator == ":":
             found = _OFFSET.match(given)
+            if has_glob(value):
+                return STAR if found else UNKNOWN  # any part of any name that fits
             text = sliced(value, found) if found else UNKNOWN
             return text if isinstance(text, str) else UNKNOWN
         if operator[0] in "^,~":

@@ -50,6 +50,13 @@ def proven_by(block: Block) -> tuple[str, ...]:
     return tuple(name for item in block.items[start:] for name in proven(item, succeeds=True))
 
 
+def disproven_by(block: Block) -> tuple[str, ...]:
+    """By a whole condition, if it is false."""
+    if any(item.operator == "&&" for item in block.items[1:]):
+        return _NOTHING
+    return tuple(name for item in block.items[-1:] for name in proven(item, succeeds=False))
+
+
 def _quoted(word: Word | Assignment) -> bool:
     return isinstance(word, Word) and all(part.quoted for part in word.parts)
 

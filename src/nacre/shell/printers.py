@@ -58,7 +58,7 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
 
 def _formatted(runner: Runner, form: str, words: list[str]) -> str:
     """The form, again and again as long as there are words for it."""
-    form, left, out = source(form), deque(source(word) for word in words), []
+    form, left, out = source(form), deque(words), []
 
     def fill(found: re.Match[str]) -> str:
         if found[0] == "%%":

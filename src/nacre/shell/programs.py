@@ -47,11 +47,11 @@ def _git(runner: Runner, command: Command, state: State) -> str:
             if word == "-c" or word == "--config-env":
                 _setting(runner, command, following, state)
             elif word in _GIT_COMMANDS and following:
-                runner.read(command, following, state.fork())
+                runner.read(command, following, state.child())
             elif "=" in word and word.startswith("--") and word.partition("=")[0] in _GIT_COMMANDS:
-                runner.read(command, word.partition("=")[2], state.fork())
+                runner.read(command, word.partition("=")[2], state.child())
         elif word.startswith("ext::"):
-            runner.read(command, word[5:], state.fork())
+            runner.read(command, word[5:], state.child())
         elif word == "config" and runner.spend(len(args)):
             operands = [each for each in args[index + 1 :] if not each.startswith("-")]
             if operands[:1] == ["set"]:
@@ -63,7 +63,7 @@ def _git(runner: Runner, command: Command, state: State) -> str:
     if state.written.settings and "config" not in args:
         _configured(runner, command, state)
     for text in list(state.written.hooks.values()):
-        runner.read(command, text, state.fork())
+        runner.read(command, text, state.child())
     if "rev-parse" not in args:
         return UNKNOWN
     return ".git" if "--git-dir" in args else state.cwd if "--show-toplevel" in args else SOME
@@ -74,9 +74,9 @@ def _setting(runner: Runner, command: Command, setting: str, state: State) -> No
     runner.spend(len(command.args))
     if name.startswith("alias.") and value.startswith("!"):
         if name[6:] in command.args or "config" in command.args:
-            runner.read(command, value[1:], state.fork())
+            runner.read(command, value[1:], state.child())
     elif found := _GIT_SETTING.match(setting):
-        runner.read(command, found[1].removeprefix("!"), state.fork())
+        runner.read(command, found[1].removeprefix("!"), state.child())
 
 
 def _configured(runner: Runner, command: Command, state: State) -> None:
@@ -90,23 +90,23 @@ def _configured(runner: Runner, command: Command, state: State) -> None:
         names = [name for name in (f"{_CONFIG}alias.{sub}",) if name in settings]
     for name in names:
         setting = f"{name[len(_CONFIG) :]}={settings[name]}"
-        runner.follow(command, ("git", "-c", setting, *command.args), state.fork())
+        runner.follow(command, ("git", "-c", setting, *command.args), state.child())
 
 
 def _subcommand(runner: Runner, command: Command, state: State) -> None:
     args = command.args
     if "bisect" in args and "run" in args:
-        runner.follow(command, args[args.index("run") + 1 :], state.fork())
+        runner.follow(command, args[args.index("run") + 1 :], state.child())
     elif "submodule" in args and "foreach" in args:
         words = [word for word in args[args.index("foreach") + 1 :] if word not in ("--recursive", "--quiet", "-q")]
-        runner.read(command, " ".join(words), state.fork())
+        runner.read(command, " ".join(words), state.child())
 
 
 def _tar(runner: Runner, command: Command, state: State) -> str:
     given = sort_tar(command.args)
     actions = [each[5:] for each in given.values("--checkpoint-action") if each.startswith("exec=")]
     for text in (*actions, *given.values(*_TAR)):
-        runner.read(command, text, state.fork())
+        runner.read(command, text, state.child())
     if given.has("-O", "--to-stdout") and command.stdin is not None and not whole(command.stdin):
         return command.stdin
     return UNKNOWN
@@ -121,11 +121,11 @@ def _sed(runner: Runner, command: Command, state: State) -> str:
     lines = UNKNOWN if command.stdin is None else command.stdin
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
-            runner.read(command, found[1] or lines, state.fork())
+            runner.read(command, found[1] or lines, state.child())
         for found in _SED_WRITES.finditer(text):
-            runner.read(command, ": > " + quote(found[1].strip()), state.fork())
+            runner.read(command, ": > " + quote(found[1].strip()), state.child())
         for replacement in _sed_executed(runner, text):
-            runner.read(command, replacement or lines, state.fork())
+            runner.read(command, replacement or lines, state.child())
         if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
             lines = _sed_replaced(runner, simple[2], simple[3], lines)
     return lines
@@ -174,10 +174,10 @@ def _make(runner: Runner, command: Command, state: State) -> str:
         return UNKNOWN
     for line in (text or "").split("\n"):
         for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
-            runner.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.child())
         if line.startswith("\t") or (";" in line and _RULE.match(line)):
             recipe = line if line[0] == "\t" else line.partition(";")[2]
-            runner.read(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.fork())
+            runner.read(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.child())
     return UNKNOWN
 
 
@@ -197,7 +197,7 @@ def _client(runner: Runner, command: Command, state: State) -> str:
     """A client of a database that has a way to run commands."""
     for text in (*command.args, command.stdin or ""):
         for found in _ESCAPES.finditer(text):
-            runner.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.child())
     return UNKNOWN
 
 
@@ -206,7 +206,7 @@ def _option(*names: str) -> Follows:
 
     def follow(runner: Runner, command: Command, state: State) -> str:
         for text in (taking(names).sort(command.args) if command.name not in SHAPES else command.given).values(*names):
-            runner.read(command, text, state.fork())
+            runner.read(command, text, state.child())
         return UNKNOWN if command.stdin is None else command.stdin
 
     return follow
@@ -224,7 +224,7 @@ def _editor(runner: Runner, command: Command, state: State) -> str:
     texts += [a for word, a in zip(command.args, command.args[1:], strict=False) if word in ("-c", "--cmd", "-ex")]
     for text in (*texts, *(command.stdin or "").split("\n")):
         if found := re.match(r":?(?:silent\s+)?(?:!|shell )(.+)", text, re.DOTALL):
-            runner.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.child())
     return UNKNOWN
 
 

@@ -26,7 +26,9 @@ DEEPEST = 8
 """Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
 LONGEST = 20_000
 """Commands."""
-DECLARES = ("declare", "typeset", "local", "readonly", "export")
+OWNING = ("declare", "typeset", "local")
+"""In a function these make a variable of its own."""
+DECLARES = (*OWNING, "readonly", "export")
 WIDEST = 20_000_000
 """Characters of the words that expansion makes. All other work is counted in them, too."""
 PATIENCE = 2000
@@ -285,6 +287,8 @@ class Runner(ABC):
                 if keyed and word.elements is not None:
                     self.spend(len(expander.state.maps))
                     expander.state.maps |= {word.name}
+                if argv and argv[0] in OWNING and "-g" not in argv:
+                    expander.state.own(word.name)
                 argv.append(self._argument(word, expander))
             elif word.fixed is not None:
                 argv.append(word.fixed)
@@ -365,12 +369,14 @@ class Runner(ABC):
 
     def _with_assigned(self, command: Command, state: State) -> str:
         """`NAME=value command`: what is assigned is so for this command only."""
-        before = {name: state.variables.get(name) for name in command.assigned}
+        before, passed = {name: state.variables.get(name) for name in command.assigned}, state.passed
+        state.passed |= command.assigned.keys()
         for name, value in command.assigned.items():
             state.set(name, value)
             if runs_code(name):
                 self.given(name, value, state, command)
         printed = self._followed(command, state)
+        state.passed = passed
         for name, values in before.items():
             state.variables.own[name] = values
         return printed
@@ -389,7 +395,10 @@ class Runner(ABC):
             rest = least(first)
             if rest != first and plain(rest):  # an empty `$SUDO` before the command, `"$PREFIX"/bin/x`, `r${none}m`
                 words = (rest, *command.args) if rest else command.args
-                return self.follow(command, words, state, functions=bool(rest))
+                other = state.fork()
+                printed = self.follow(command, words, other, functions=bool(rest))
+                state.join(other)
+                return printed
             if has_glob(command.name):
                 self.spend(GLOB)
                 for name in [name for name in self.followers if could_be(command.name, name)]:

@@ -51,7 +51,7 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
     flags, settings, rest = shell_options(command.argv)
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
-    inner = state.fork()
+    inner = state.child()
     inner.functions = {name: body for name, body in state.functions.items() if name in state.exported}
     inner.aliases = {}
     inner.expands_aliases = (
@@ -151,7 +151,7 @@ def _ssh(runner: Runner, command: Command, state: State) -> str:
     if words and words[0][:1] == "-":  # options may follow the host as well
         words = words[_SSH.first(("ssh", *words)) - 1 :]
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
-    inner = state.fork()
+    inner = state.child()
     local_commands(runner, command, state)
     inner.cwd = inner.home
     if text:
@@ -163,7 +163,7 @@ def local_commands(runner: Runner, command: Command, state: State) -> None:
     """Settings of ssh, scp and sftp that are commands."""
     for word in command.args:
         if found := _LOCAL_COMMAND.match(word):
-            runner.read(command, found[1], state.fork())
+            runner.read(command, found[1], state.child())
 
 
 def _su(runner: Runner, command: Command, state: State) -> str:
@@ -172,7 +172,7 @@ def _su(runner: Runner, command: Command, state: State) -> str:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
         text = command.stdin
-    return runner.read(command, text, state.fork(), stdin=command.stdin)
+    return runner.read(command, text, state.child(), stdin=command.stdin)
 
 
 def _called(command: Command, shape: Shape) -> str | None:
@@ -190,12 +190,12 @@ def _runuser(runner: Runner, command: Command, state: State) -> str:
 def _script(runner: Runner, command: Command, state: State) -> str:
     text = _called(command, _SCRIPT)
     if text is not None:
-        return runner.read(command, text, state.fork())
-    return runner.follow(command, _SCRIPT.command(command.argv), state.fork())
+        return runner.read(command, text, state.child())
+    return runner.follow(command, _SCRIPT.command(command.argv), state.child())
 
 
 def _at(runner: Runner, command: Command, state: State) -> str:
-    return _executed(runner, command, command.stdin, state)
+    return _executed(runner, command, command.stdin, state.child())
 
 
 def _interpreter(runner: Runner, command: Command, state: State) -> str:
@@ -229,13 +229,13 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
     command.script = origin_of(code) + code
     for text, words in commands_in(code, command.name):
         if words is not None:
-            runner.follow(command, words, state.fork())
+            runner.follow(command, words, state.child())
         else:
-            runner.read(command, text, state.fork())
+            runner.read(command, text, state.child())
     if takes_arguments(code):
-        runner.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.fork())
+        runner.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.child())
     if takes_input(code) and command.stdin is not None:
-        runner.read(command, command.stdin, state.fork())
+        runner.read(command, command.stdin, state.child())
     if base.endswith("awk") and command.stdin is not None and not whole(command.stdin):
         return command.stdin
     if DOWNLOADED in code or DECODED in code:
@@ -245,23 +245,23 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
 
 def _sg(runner: Runner, command: Command, state: State) -> str:
     words = [word for word in command.args if word not in ("-", "-c")]
-    return runner.read(command, words[1], state.fork()) if len(words) > 1 else UNKNOWN
+    return runner.read(command, words[1], state.child()) if len(words) > 1 else UNKNOWN
 
 
 def _terminal(runner: Runner, command: Command, state: State) -> str:
     """tmux and screen: one word is a command line for a shell, several are a program and its arguments."""
     if command.name == "screen":
         words = _SCREEN.command(command.argv)
-        return runner.follow(command, words, state.fork()) if words else UNKNOWN
+        return runner.follow(command, words, state.child()) if words else UNKNOWN
     for call in _split(_TMUX.command(command.argv)):
         words = _TMUX_COMMAND.command(call)
         if call[0] not in _TMUX_RUNS or not words:
             continue
         if len(words) == 1 or call[0].startswith(("send", "if", "run", "pipe")):
             text = "\n".join(word for word in words if word not in ("Enter", "C-m"))
-            runner.read(command, text, state.fork())
+            runner.read(command, text, state.child())
         else:
-            runner.follow(command, words, state.fork())
+            runner.follow(command, words, state.child())
     return UNKNOWN
 
 
@@ -285,7 +285,7 @@ def _crontab(runner: Runner, command: Command, state: State) -> str:
     if text:
         lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
         lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]
-        runner.read(command, "\n".join(lines), state.fork())
+        runner.read(command, "\n".join(lines), state.child())
     return ""
 
 

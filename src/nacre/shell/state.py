@@ -34,18 +34,24 @@ class Alias:
 class Variables:
     """Names with all the values they may have here: a scope on top of another, cheap to open however much is below."""
 
-    __slots__ = ("_below", "own")
+    __slots__ = ("_below", "_passed", "own")
 
-    def __init__(self, below: Variables | None = None) -> None:
+    def __init__(self, below: Variables | None = None, passed: frozenset[str] | None = None) -> None:
+        """`passed`: another process begins here, and gets no others from below."""
         self._below = below
+        self._passed = passed
         self.own: dict[str, list[Value] | None] = {}
         """What was set in this scope; None for what was unset."""
 
     def get(self, name: str) -> list[Value] | None:
         scope: Variables | None = self
+        kept = True
         while scope is not None:
             if name in scope.own:
-                return scope.own[name]
+                values = scope.own[name]
+                return values if kept or not values else either(values, [UNKNOWN])
+            if scope._passed is not None and name not in scope._passed:
+                kept = False
             scope = scope._below
         return None
 
@@ -74,7 +80,8 @@ class Files(dict[str, str]):
 class State:
     __slots__ = (
         "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "given", "home", "input", "integers",
-        "loops", "maps", "nounset", "references", "settled", "strict", "unsure", "variables", "written", "zero",
+        "locals", "loops", "maps", "nounset", "passed", "passes_all", "references", "settled", "strict", "unsure",
+        "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -93,6 +100,8 @@ class State:
         """Variables whose values are arithmetic (`declare -i`)."""
         self.references: dict[str, str] = {}
         """Other names of variables (`declare -n`)."""
+        self.locals: dict[str, list[Value] | None] | None = None
+        """In a function: what its own variables were outside of it."""
         self.loops: frozenset[str] = frozenset()
         """Variables that take one value after another."""
         self.arguments: list[str] | None = None
@@ -105,6 +114,10 @@ class State:
         """Functions that may not be there, or be others: defined on a condition."""
         self.exported: frozenset[str] = frozenset()
         """Functions that child shells inherit."""
+        self.passed: frozenset[str] = frozenset()
+        """Variables that they do. Any other may be in the environment as well: nobody knows all of that."""
+        self.passes_all = False
+        """`set -a`: whatever is assigned from now on."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
         self.input: str | None = None
@@ -118,27 +131,37 @@ class State:
         copy.settled, copy.strict, copy.nounset = self.settled, self.strict, self.nounset
         copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
         copy.loops = self.loops
+        copy.locals = None if self.locals is None else {}
         copy.arguments, copy.given, copy.zero = self.arguments, self.given, self.zero
         copy.functions, copy.unsure, copy.exported = self.functions, self.unsure, self.exported
+        copy.passed, copy.passes_all = self.passed, self.passes_all
         copy.aliases, copy.input = self.aliases, None
         copy.expands_aliases = self.expands_aliases
         copy.written = self.written  # files are there for everybody
         return copy
 
-    def join(self, other: State) -> None:
-        """It may also have gone that way."""
-        for name, values in other.variables.own.items():
-            mine = self.variables.get(name)
-            if mine is None or values is None:
-                self.variables[name] = values or mine or []
-            elif mine is not values:
-                self.variables[name] = either(mine, values)
-        if other.functions is not self.functions:
-            before, self.functions = self.functions, {**self.functions, **other.functions}
-            self.doubt(before)
-            self.doubt(other.functions)
-        if other.aliases is not self.aliases:
-            self.aliases = {**self.aliases, **other.aliases}
+    def child(self) -> State:
+        """For a text that another process reads: what was not exported is not known there."""
+        copy = self.fork()
+        copy.variables = Variables(self.variables, None if self.passes_all else self.passed)
+        copy.variables.own["IFS"] = None
+        copy.passes_all = False
+        return copy
+
+    def join(self, *ways: State, stays: bool = True) -> None:
+        """It has gone one of these ways; or, with `stays`, none of them."""
+        for name in dict.fromkeys(name for way in ways for name in way.variables.own):
+            found = [way.variables.get(name) for way in ways]
+            self.variables.own[name] = any_of([*found, self.variables.get(name)] if stays else found)
+        defined = [*([self.functions] if stays else []), *(way.functions for way in ways)]
+        if any(each is not self.functions for each in defined):
+            self.functions = {name: body for each in defined for name, body in each.items()}
+            self.unsure = self.unsure.union(*(way.unsure for way in ways))
+            for each in defined:
+                self.doubt(each)
+        for way in ways:
+            if way.aliases is not self.aliases:
+                self.aliases = {**self.aliases, **way.aliases}
 
     def doubt(self, functions: dict[str, Function]) -> None:
         """It may also be that these are the functions."""
@@ -153,6 +176,12 @@ class State:
             if any(STAR in value for value in values):
                 self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
         self.loops -= names
+
+    def own(self, name: str) -> None:
+        """In a function: from here on it is a variable of the function's."""
+        if self.locals is not None and name not in self.locals:
+            self.locals[name] = self.variables.get(name)
+            self.forget(name)
 
     def set(self, name: str, value: Value) -> None:
         self.variables[name] = [value]
@@ -177,6 +206,20 @@ class State:
 
     def path(self, name: str) -> str:
         return absolute(name, self.cwd)
+
+
+def any_of(ways: list[list[Value] | None]) -> list[Value] | None:
+    """What a variable may be after several ways. One on which it was not set leaves it to the environment."""
+    found: list[Value] | None = None
+    unset = False
+    for values in ways:
+        if not values:
+            unset = True
+        elif found is None:
+            found = values
+        elif found is not values:
+            found = either(found, values)
+    return either(found, [UNKNOWN]) if found and unset else found
 
 
 def absolute(name: str, cwd: str) -> str:

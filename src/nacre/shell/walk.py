@@ -11,11 +11,11 @@ from nacre.patterns import later
 from nacre.shell.command import Command, Opened, Script
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
-from nacre.shell.guards import proven, proven_by
+from nacre.shell.guards import disproven_by, proven, proven_by
 from nacre.shell.many import Value, foremost
 from nacre.shell.runner import Runner
 from nacre.shell.spawns import Spawns, is_endless
-from nacre.shell.state import State, Variables
+from nacre.shell.state import State, Variables, any_of
 from nacre.shell.syntax import (
     Block,
     Calculation,
@@ -25,13 +25,14 @@ from nacre.shell.syntax import (
     Group,
     If,
     Item,
+    Literal,
     Loop,
     Node,
     Pipeline,
     Simple,
     Test,
 )
-from nacre.shell.text import SOME, UNKNOWN, whole
+from nacre.shell.text import SOME, UNKNOWN, has_glob, whole
 
 DEEPEST_CALL = 32
 """Functions that are called inside each other; `AGAIN`: how often the same one may be among them."""
@@ -69,6 +70,7 @@ class Walker(Runner):
         printed = []
         before, given, after = state.cwd, stdin, self._after
         guards: dict[str, list[Value] | None] | None = None
+        chain: Variables | None = None
         for index, item in enumerate(block.items):
             if self.script.closed:
                 return UNKNOWN
@@ -78,6 +80,9 @@ class Walker(Runner):
                 stdin, state.input = state.input, None
             if guards and item.operator != "&&":
                 _lift(guards, state)
+            if chain is not None and item.operator == ";":
+                _end(chain, state, block.items[index - 2 : index])
+                chain = None
             if item.operator == ";":
                 if state.cwd != before:
                     state.settled = state.settled and state.strict
@@ -90,7 +95,10 @@ class Walker(Runner):
                 guards |= {name: state.variables.get(name) for name in names if name not in guards}
                 for name in names:
                     state.require(name)
-            printed.append(self._chained(item, state, stdin))
+            if item.operator == "&&" and chain is None and not _always(block.items[index - 1 : index]):
+                chain, state.variables = state.variables, Variables(state.variables)
+            printed.append(self._chained(item, state, stdin, chain, block.items[index - 1]))
+            chain = chain if item.operator == "&&" else None
             if _leaves(item.node):
                 before = state.cwd if item.operator == "||" else before
                 for name in proven(block.items[index - 1], succeeds=item.operator == "||"):
@@ -98,24 +106,34 @@ class Walker(Runner):
         self._after = after
         if guards:
             _lift(guards, state)
+        if chain is not None:
+            _end(chain, state, block.items[-2:])
         if stdin is not given and state.input is None:
             state.input = stdin  # for those who stand around it, too
         return printed[0] if len(printed) == 1 else self.kept("".join(printed))
 
-    def _chained(self, item: Item, state: State, stdin: str | None) -> str:
-        """After `&&` or `||`."""
-        if item.background:
-            return self.node(item.node, state.fork(), stdin)
+    def _chained(self, item: Item, state: State, stdin: str | None, chain: Variables | None, before: Item) -> str:
+        """After `&&` or `||`. `chain`: the variables as they were before the first `&&`."""
         if item.operator == "&&":
             self._choose(state)
             functions = state.functions
-            printed = self.node(item.node, state, stdin)
-            if state.functions is not functions:
+            printed = self.node(item.node, state.fork() if item.background else state, stdin)
+            if chain is not None and state.functions is not functions:
                 state.doubt(functions)
             return printed
+        done = state.fork()
+        if chain is not None:
+            _end(chain, state, [])
+        if item.background:
+            return self.node(item.node, state.fork(), stdin)
         other = state.fork()
         printed = self.node(item.node, other, stdin)
-        state.join(other)
+        for name in proven(before, succeeds=True):
+            done.require(name)
+        if _leaves(item.node):
+            state.join(done, stays=False)
+        else:
+            state.join(done, other, stays=False)
         return printed
 
     def node(self, node: Node, state: State, stdin: str | None) -> str:
@@ -148,7 +166,10 @@ class Walker(Runner):
             case Group():
                 return self.block(node.body, state.fork() if node.subshell else state, stdin)
             case If():
-                return self._branches([(c, b) for c, b in node.branches], state, stdin)
+                whole = not node.branches[-1][0].items or any(
+                    _always(condition.items) for condition, _ in node.branches
+                )
+                return self._branches(node.branches, state, stdin, stays=not whole)
             case Loop():
                 return self._loop(node, state, stdin)
             case Case():
@@ -164,7 +185,8 @@ class Walker(Runner):
                 return self.node(node.command, state.fork(), stdin)
         return ""
 
-    def _branches(self, branches: list[tuple[Block, Block]], state: State, stdin: str | None) -> str:
+    def _branches(self, branches: list[tuple[Block, Block]], state: State, stdin: str | None, *, stays: bool) -> str:
+        """`stays`: it may be that none of them is taken."""
         printed, after = "", self._after
         taken = []
         for condition, body in branches:
@@ -179,15 +201,15 @@ class Walker(Runner):
                 branch.require(name)
             printed += self.block(body, branch, stdin)
             _lift(guards, branch)
-            taken.append(branch)
-        self._after = after
-        for branch in taken:
-            state.join(branch)
             state.input = branch.input or state.input
-        if len(branches) == 1 and branches[0][1].items and _leaves(branches[0][1].items[-1].node):
-            for item in branches[0][0].items[-1:]:
-                for name in proven(item, succeeds=False):
-                    state.require(name)
+            if not (body.items and _leaves(body.items[-1].node)):
+                taken.append(branch)
+        self._after = after
+        if len(branches) == 1:
+            for name in disproven_by(branches[0][0]):
+                state.require(name)
+        if taken:
+            state.join(*taken, stays=stays)
         return printed
 
     def _choose(self, state: State) -> None:
@@ -213,14 +235,15 @@ class Walker(Runner):
                 values += state.arguments or [UNKNOWN]
             state.variables[node.name] = foremost(values) or [UNKNOWN]
             state.loops |= {node.name}
-        printed = self._rounds(node.body, state, stdin)
+        printed = self._rounds(node.body, state, stdin, surely=_turns(node))
         self._after = after
         if node.name in state.loops:
             state.choose({node.name})  # what is left is the last one
         return printed
 
-    def _rounds(self, body: Block, state: State, stdin: str | None) -> str:
-        """Once; and a second time, if the first one leaves something known that was not so when it began."""
+    def _rounds(self, body: Block, state: State, stdin: str | None, *, surely: bool) -> str:
+        """Once; and a second time, if the first one leaves something known that was not so when it began. Without
+        `surely` perhaps not even once."""
         before, cwd, first = state.variables, state.cwd, len(self.script.commands)
         state.variables = Variables(before)
         printed = self.block(body, state, stdin)
@@ -232,7 +255,8 @@ class Walker(Runner):
             self._again = False
             self.script.commands[second:] = _news(self.script.commands, first, second)
         state.variables = before
-        before.own.update(changed)
+        for name, values in changed.items():
+            before.own[name] = values if surely else any_of([values, before.get(name)])
         return printed
 
     def _learnt(self, changed: dict[str, list[Value] | None], before: Variables) -> bool:
@@ -250,7 +274,8 @@ class Walker(Runner):
         for patterns, _ in node.arms:
             for each in patterns:
                 expander.text(each)
-        return self._branches([(Block(), body) for _, body in node.arms], state, stdin)
+        whole = any(each.bare() == "*" for patterns, _ in node.arms for each in patterns)
+        return self._branches([(Block(), body) for _, body in node.arms], state, stdin, stays=not whole)
 
     def _test(self, node: Test, state: State) -> None:
         expander = Expander(state, self)
@@ -277,6 +302,11 @@ class Walker(Runner):
             self._spawns.add(name, node, self._inside or (node.start, node.body.end))
 
     def call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
+        if arguments and (UNKNOWN in arguments[:-1] or any(map(has_glob, arguments))):
+            self._call(function, state.fork(), stdin, _moved(arguments))
+        return self._call(function, state, stdin, arguments)
+
+    def _call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None) -> str:
         self._called.add(id(function))
         if self._calls.count(function) >= AGAIN:
             return UNKNOWN
@@ -291,10 +321,12 @@ class Walker(Runner):
         self._calls.append(function)
         before, state.arguments = state.arguments, arguments
         shown, state.given = state.given, frozenset()
+        outer, state.locals = state.locals, {}
         try:
             return self.node(function.body, state, stdin)
         finally:
-            state.arguments, state.given = before, shown
+            state.variables.own.update(state.locals)
+            state.arguments, state.given, state.locals = before, shown, outer
             self._calls.pop()
 
 
@@ -305,6 +337,33 @@ def _lift(guards: dict[str, list[Value] | None], state: State) -> None:
         if SOME in state.variables.of(name):
             state.variables.own[name] = values
     guards.clear()
+
+
+def _moved(arguments: list[str]) -> list[str]:
+    """As they may be, too: an empty `$x` is no argument, a glob is two, and those after it are others in number."""
+    return [each for word in arguments if word != UNKNOWN for each in ((word, word) if has_glob(word) else (word,))]
+
+
+def _end(chain: Variables, state: State, last: list[Item]) -> None:
+    """Of `a && x=1`: what was set after `&&` may not have been. `last`: the items of a chain of two."""
+    done, state.variables = state.variables, chain
+    if len(last) == 2 and last[0].operator == ";":
+        for name in proven(last[0], succeeds=False):
+            state.require(name)
+    for name, values in done.own.items():
+        chain.own[name] = any_of([values, chain.get(name)])
+
+
+def _turns(node: Loop) -> bool:
+    """Whether its body surely runs."""
+    if node.condition is None:
+        return node.words is None or any(not word.parts or isinstance(word.parts[0], Literal) for word in node.words)
+    return _always(node.condition.items)
+
+
+def _always(items: list[Item]) -> bool:
+    """Whether it surely succeeds."""
+    return len(items) == 1 and isinstance(items[0].node, Simple) and items[0].node.name in ("true", ":")
 
 
 def _news(commands: list[Command], first: int, second: int) -> list[Command]:

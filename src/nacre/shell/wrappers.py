@@ -169,7 +169,7 @@ def _simple(runner: Runner, command: Command, state: State) -> str:
     if command.name == "command" and command.args[:1] in (("-v",), ("-V",), ("-pv",)):
         return f"/usr/bin/{rest[0]}" if len(rest) == 1 and plain(rest[0]) else SOME
     if command.name in ("sudo", "doas") and not rest and command.has("-s", "-i", "--shell", "--login"):
-        return runner.read(command, command.stdin or "", state.fork())
+        return runner.read(command, command.stdin or "", state.child())
     directory = shape.value(command.argv, "-D", "--chdir") if command.name == "sudo" else None
     if directory is not None:
         state = state.fork()
@@ -193,6 +193,7 @@ def _env(runner: Runner, command: Command, state: State) -> str:
             continue
         if name.isidentifier():
             inner.set(name, value)
+            inner.passed |= {name}
         if runs_code(name):
             runner.given(name, value, inner, command)
     return runner.follow(command, rest, inner)
@@ -225,9 +226,10 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
     given = _XARGS.leading(command.argv)
     marks = given.values("-I", "-J", "-i", "--replace") or ["{}"] * given.has("-i", "--replace")
     mark = marks[-1] if marks else ""
-    if not mark and _empty(command):
+    if not mark and _empty(command) and not given.has("-a", "--arg-file"):
         return runner.follow(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
-    lines = _lines(command.stdin)
+    file = given.values("-a", "--arg-file")
+    lines = _lines(state.written.get(state.path(file[-1])) if file else command.stdin)
     if not rest:
         return "\n".join(lines)
     if mark:
@@ -361,17 +363,17 @@ def _flock(runner: Runner, command: Command, state: State) -> str:
     if text is None:  # it may stand behind the file
         text = _FLOCK.value(("flock", *rest), "-c", "--command")
     if text is not None:
-        return runner.read(command, text, state)
+        return runner.read(command, text, state.child())
     return runner.follow(command, rest, state)
 
 
 def _watch(runner: Runner, command: Command, state: State) -> str:
-    return runner.read(command, " ".join(_WATCH.command(command.argv)), state)
+    return runner.read(command, " ".join(_WATCH.command(command.argv)), state.child())
 
 
 def _hyperfine(runner: Runner, command: Command, state: State) -> str:
     for text in command.operands("-w", "-r", "-m", "-M", "-S", "-n"):
-        runner.read(command, text, state.fork())
+        runner.read(command, text, state.child())
     return UNKNOWN
 
 

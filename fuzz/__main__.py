@@ -1,0 +1,63 @@
+"""`make fuzz`: `python -m fuzz [TARGET…] [--cases N] [--seed N]`.
+
+So many cases of each target, from the seed on, by as many processes as there are cores. Each failure is printed with
+its seed, which gives the same case again (`python -m fuzz reading --seed 17 --cases 1`), and with the line to keep it
+by in tests/fuzz/kept.jsonl. Exit code 1 if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+
+from fuzz.target import TARGETS, Failure, attack
+
+_PIECE = 250
+"""Cases that a process does at a time."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--cases", type=int, default=100_000, help="in all (default: 100,000)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first case")
+    asked = parser.parse_args()
+    names = asked.targets or list(TARGETS)
+    if unknown := [name for name in names if name not in TARGETS]:
+        parser.error(f"there is no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
+    shares = _shares(names, asked.cases)
+    failed = 0
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for name in names:
+            start = time.monotonic()
+            firsts = range(asked.seed, asked.seed + shares[name], _PIECE)
+            lengths = [min(_PIECE, asked.seed + shares[name] - first) for first in firsts]
+            failures = [each for found in pool.map(attack, repeat(name), firsts, lengths) for each in found]
+            failed += len(failures)
+            print(
+                f"{name:10} {shares[name]:7,} cases {time.monotonic() - start:7.1f} s  {len(failures)} failed",
+                flush=True,
+            )
+            for failure in failures[:10]:
+                _show(failure)
+    return 1 if failed else 0
+
+
+def _shares(names: list[str], cases: int) -> dict[str, int]:
+    """Those that take long get fewer."""
+    total = sum(TARGETS[name].weight for name in names)
+    return {name: max(1, round(cases * TARGETS[name].weight / total)) for name in names}
+
+
+def _show(failure: Failure) -> None:
+    print(
+        f"\n--- {failure.target}, seed {failure.seed}\n{failure.case!r}\n=> {failure.wrong}\nto keep it: {failure.line}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

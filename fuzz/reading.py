@@ -1,0 +1,97 @@
+"""Any text gets a verdict: invented scripts, corpus commands, both damaged, up to 100 KB. It never raises, and what
+says where something stands points into the text."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+from nacre import check
+from nacre.policy.permissions import Permissions
+from nacre.policy.policy import Policy
+from tests.support.scripts import Inventor
+
+_CORPUS = Path(__file__).parents[1] / "tests" / "corpus" / "commands.jsonl"
+_SIGNS = "'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é\u202e\ufdd0:,@%^+-"
+_PIECES = (
+    "$(",
+    "${",
+    "<<E\n",
+    "E\n",
+    "))",
+    "((",
+    "[[",
+    "]]",
+    "case x in ",
+    "esac",
+    ";;",
+    "do ",
+    "done",
+    "if ",
+    "fi",
+    "function f ",
+    "\\\n",
+    "$'",
+    "&&",
+    "||",
+    "<(",
+    "eval ",
+    "bash -c '",
+    "sudo ",
+    "xargs ",
+    "trap '",
+    "-exec ",
+    "\n",
+)
+_LARGEST = 100_000
+_POLICY = Policy(
+    permissions=Permissions(allow=("Bash(git:*)",), ask=("Bash(make *)",), deny=("Bash(curl * | sh)", "Bash(rm:*)"))
+)
+
+
+class Reading:
+    def __init__(self) -> None:
+        self._commands = [json.loads(line)["command"] for line in _CORPUS.read_text().splitlines()]
+
+    def close(self) -> None:
+        pass
+
+    def invent(self, seed: int) -> str:
+        made = random.Random(seed)
+        text = Inventor(seed).script() if made.random() < 0.5 else made.choice(self._commands)
+        for _ in range(made.choice((0, 1, 1, 2, 5, 20))):
+            text = _damaged(text, made, self._commands)
+        if made.random() < 0.02:  # one that is large
+            text = (text + made.choice(("", "\n", ";", " ", "|"))) * (
+                made.choice((1_000, 10_000, _LARGEST)) // (len(text) + 1) + 1
+            )
+        return text[:_LARGEST]
+
+    def wrong(self, text: str) -> str:
+        if "\0" in text:
+            text = text.replace("\0", "")
+        for policy in (Policy(), _POLICY):
+            verdict = check(text, cwd="/home/dev/project", policy=policy)
+            json.dumps(verdict.to_dict())
+            for finding in verdict.findings:
+                if not 0 <= finding.start <= finding.end <= len(text):
+                    return f"{finding.rule} points outside of the text: {finding.start}, {finding.end}"
+        return ""
+
+
+def _damaged(text: str, made: random.Random, commands: list[str]) -> str:
+    at = made.randrange(len(text) + 1)
+    match made.randrange(6):
+        case 0:
+            return text[:at] + made.choice(_SIGNS) + text[at:]
+        case 1:
+            return text[:at] + made.choice(_PIECES) + text[at:]
+        case 2:
+            return text[:at] + text[at + made.randint(1, 5) :]
+        case 3:
+            return text[:at] + made.choice(commands)
+        case 4:
+            return text[:at] + text[at : at + made.randint(1, 40)] * made.randint(2, 5) + text[at:]
+        case _:
+            return made.choice(_PIECES) + text

@@ -1,0 +1,94 @@
+"""Writing a command in another way does not change what is said of it: quotes, spacing, line continuation, groups,
+conditions that hold, wrappers that change nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+from nacre import check
+from nacre.shell import read
+
+_CORPUS = Path(__file__).parents[1] / "tests" / "corpus" / "commands.jsonl"
+_CWD = "/home/dev/project"
+_PLAIN = re.compile(r"[\w./=:@,+-]+(?: [\w./=:@,+-]+)*")
+"""Words that mean what they say, with one blank between them."""
+_BETWEEN = "\x1e"
+"""Between the command and what was made of it, in a case."""
+
+
+class Rewriting:
+    def __init__(self) -> None:
+        commands: list[str] = [json.loads(line)["command"] for line in _CORPUS.read_text().splitlines()]
+        self._commands = [command for command in commands if _is_whole(command)]
+
+    def close(self) -> None:
+        pass
+
+    def invent(self, seed: int) -> str:
+        made = random.Random(seed)
+        command = made.choice(self._commands)
+        text = command
+        for _ in range(made.choice((1, 1, 2, 3))):
+            text = _rewritten(text, made)
+        return command + _BETWEEN + text
+
+    def wrong(self, case: str) -> str:
+        command, _, text = case.partition(_BETWEEN)
+        before, after = (check(each, cwd=_CWD) for each in (command, text))
+        if before.decision is after.decision or after.rule == "too-complex":
+            return ""
+        return f"{command!r} is {before.decision} ({before.rule}), and {text!r} is {after.decision} ({after.rule})"
+
+
+def _is_whole(command: str) -> bool:
+    """Nothing is left open at its end, so that something can follow."""
+    script = read(command, cwd=_CWD, home="/home/dev")
+    ends = (
+        command.rstrip() == command and not command.endswith(("\\", "&")) and "<<" not in command and "#" not in command
+    )
+    return ends and not (script.broken or script.doubtful or script.closed or script.foreign) and "\n" not in command
+
+
+def _rewritten(text: str, made: random.Random) -> str:
+    if _PLAIN.fullmatch(text) and made.random() < 0.6:
+        words = text.split(" ")
+        if made.random() < 0.3 and "=" not in words[0]:
+            return made.choice(("sudo ", "env ", "command ", "nice ", "timeout 99 ", "nohup ", "env A=1 ")) + text
+        if "=" not in words[0]:
+            return "".join(_written(word, made) + made.choice((" ", "  ", "\t", " \\\n")) for word in words).strip(
+                " \t\\\n"
+            )
+    if text.endswith(("\n", ";")) or "#" in text:
+        return made.choice(_AROUND_LINES).replace("@@", text)
+    return made.choice(_AROUND + _AROUND_LINES).replace("@@", text)
+
+
+def _written(word: str, made: random.Random) -> str:
+    at = made.randrange(len(word))
+    ways = [
+        word,
+        word,
+        f"'{word}'",
+        f'"{word}"',
+        f"{word[:at]}''{word[at:]}",
+        f"{word[:at]}\\\n{word[at:]}",
+        f"$'{word}'",
+        f'{word[:at]}"{word[at:]}"',
+    ]
+    if word[at] not in "\\\n" and word[at : at + 1].isalpha():
+        ways.append(f"{word[:at]}\\{word[at:]}")
+    return made.choice(ways)
+
+
+_AROUND_LINES = (
+    "{\n@@\n}", "(\n@@\n)", "if true; then\n@@\nfi", "\n@@", "true; @@", "true && @@", "for i in 1; do\n@@\ndone",
+    ":;@@", "  @@", "while true; do\n@@\nbreak; done", "f() {\n@@\n}; f", "case x in x)\n@@\nesac",
+)  # fmt: skip
+_AROUND = (
+    "{ @@; }", "( @@ )", "if true; then @@; fi", "@@  ", "@@\n", "@@;", "@@ # as it should be", "@@; true",
+    "for i in 1; do @@; done", "while true; do @@; break; done", "case x in x) @@;; esac", "f() { @@; }; f",
+    "! { @@; }", "until false; do @@; break; done", "false || { @@; }",
+)  # fmt: skip

@@ -1,0 +1,105 @@
+"""What bash executes is what nacre has read: invented scripts are run with stubs for programs, which say how they were
+called, and every such call must be among the commands that `nacre.shell` found in the text."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from fuzz.doer import FILES, STUBS, Doer
+from nacre.shell import Command, read
+from nacre.shell.text import has_glob, least, pattern, plain, source
+
+_STUB = """#!/bin/sh
+printf '%s\\000' "$#" "${{0##*/}}" "$@" >>{log}
+{rest}
+"""
+_REST = {"alpha": "exit 0", "beta": "exit 1", "gamma": 'echo "$*"', "delta": "echo alpha"}
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_PATIENCE = 60.0
+_BETWEEN = "\x1f"
+
+Call = tuple[str, ...]
+
+
+class Running:
+    """A case is the text of a script."""
+
+    def __init__(self) -> None:
+        self._place = Path(tempfile.mkdtemp(prefix="nacre-fuzz-"))
+        self._log = self._place / "log"
+        self._stubs = self._place / "stubs"
+        self._stubs.mkdir()
+        for name in STUBS:
+            stub = self._stubs / name
+            stub.write_text(_STUB.format(log=self._log, rest=_REST[name]))
+            stub.chmod(0o755)
+
+    def close(self) -> None:
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def invent(self, seed: int) -> str:
+        return Doer(seed).script()
+
+    def wrong(self, text: str) -> str:
+        """What bash did and nacre did not foresee; empty if there is nothing."""
+        place = self._place / "work"
+        shutil.rmtree(place, ignore_errors=True)
+        for name in FILES:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text("k\n")
+        script = read(text, cwd=str(place), home=str(place))
+        if script.closed or script.broken or script.doubtful or script.foreign:
+            return ""
+        said = [_expected(command) for command in script.commands if command.argv]
+        for call in self._executed(text, place):
+            if not any(each.fullmatch(_BETWEEN.join(call)) for each in said):
+                commands = "\n".join(f"  {command.words}" for command in script.commands)
+                return f"bash executed {list(call)}, and nacre has read:\n{commands}"
+        return ""
+
+    def _executed(self, text: str, place: Path) -> list[Call]:
+        self._log.write_bytes(b"")
+        env = {"PATH": f"{self._stubs}:{_PATH}", "HOME": str(place), "LC_ALL": "C.UTF-8"}
+        with subprocess.Popen(
+            ["bash", "--norc", "-c", text], cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        ) as bash:  # fmt: skip
+            try:
+                bash.wait(_PATIENCE)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(bash.pid, signal.SIGKILL)
+        return _calls(self._log.read_bytes())
+
+
+def _calls(log: bytes) -> list[Call]:
+    words = log.decode(errors="surrogateescape").split("\0")[:-1]
+    found, at = [], 0
+    while at < len(words):
+        end = at + 2 + int(words[at])
+        found.append(tuple(words[at + 1 : end]))
+        at = end
+    return found
+
+
+def _expected(command: Command) -> re.Pattern[str]:
+    """What fits a command as it was read. A word that is not known may be any number of words, or none; a glob may be
+    several; and what `xargs` and `find` hand out they hand out in pieces."""
+    first, *rest = command.argv
+    text = rf"(?:.*/)?{pattern(command.name if plain(first) else first)}"
+    pieces = command.parent is not None and command.parent.name in ("xargs", "find")
+    for word in rest:
+        fits = f"{pattern(word)}|{re.escape(source(word))}"  # a glob that fits nothing is itself
+        text += f"(?:{_BETWEEN}(?:{fits})){_often(word, pieces)}" if least(word) else f"(?:{_BETWEEN}.*)?"
+    return re.compile(text, re.DOTALL)
+
+
+def _often(word: str, pieces: bool) -> str:
+    return "*" if pieces or has_glob(word) else ""  # none at all, with `nullglob`

@@ -1,0 +1,35 @@
+"""What failed once is tried again, and a few cases of each target that nobody has tried: `make fuzz` tries 100,000."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzz.target import TARGETS, attack, kept, verdict
+
+KEPT = [json.loads(line) for line in (Path(__file__).parent / "kept.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_failed_once_does_not_fail_again(name: str) -> None:
+    target = TARGETS[name].made()
+    try:
+        cases = [kept(entry) for entry in KEPT if entry["target"] == name]
+        assert {case: wrong for case in cases if (wrong := verdict(target, case))} == {}
+    finally:
+        target.close()
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_few_new_ones_do_not_fail_either(name: str) -> None:
+    assert attack(name, 10**9, 5 * TARGETS[name].weight) == []
+
+
+def test_a_case_that_is_taken_wrongly_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.hooks.answer.decoded", lambda payload: 1 / 0)
+    found = attack("hook", 7, 2)
+    assert [each.seed for each in found] == [7, 8]
+    assert "ZeroDivisionError" in found[0].wrong
+    assert kept(json.loads(found[0].line)) == found[0].case
