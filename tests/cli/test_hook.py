@@ -322,16 +322,16 @@ def test_a_file_that_cannot_be_read_is_left_alone(nacre: Nacre, agent: str, data
 
 def test_a_project_has_its_own_file_and_calls_nacre_by_name(nacre: Nacre, tmp_path: Path) -> None:
     assert nacre("hook", "install", "claude-code", "--project", cwd=tmp_path).code == 0
-    assert command_in(tmp_path / ".claude/settings.json") == "nacre hook || exit 2"
+    assert command_in(tmp_path / ".claude/settings.json") == "PYTHONPATH= nacre hook || exit 2"
     assert not (nacre.home / ".claude").exists()
 
 
 def test_another_command_takes_the_place_of_the_first(nacre: Nacre) -> None:
     file = nacre.home / FILES["claude-code"]
     nacre("hook", "install", "claude-code", "--program", "/old place/nacre")
-    assert command_in(file) == "'/old place/nacre' hook || exit 2"
+    assert command_in(file) == "PYTHONPATH= '/old place/nacre' hook || exit 2"
     nacre("hook", "install", "claude-code", "--program", "/new/nacre", "--no-ask")
-    assert command_in(file) == "/new/nacre hook --no-ask || exit 2"
+    assert command_in(file) == "PYTHONPATH= /new/nacre hook --no-ask || exit 2"
     assert file.read_text().count("exit 2") == 1
 
 
@@ -376,6 +376,26 @@ def test_a_program_by_another_name_is_found_again(nacre: Nacre) -> None:
     assert file.read_text().count("/opt/guard") == 1
     assert nacre("hook", "install", "claude-code", "--remove").code == 0
     assert file.read_text() == '{"a": 1}'
+
+
+def test_no_module_of_the_project_s_gets_into_it(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os; os._exit(0)\n")
+    assert nacre("hook", "install", "claude-code", "--program", "./nacre").code == 0
+    (tmp_path / "nacre").write_text(f'#!/bin/sh\nexec {sys.executable} -m nacre "$@"\n')
+    (tmp_path / "nacre").chmod(0o755)
+    command = command_in(nacre.home / ".claude/settings.json")
+    src = str(Path(__file__).parents[2] / "src")
+    for text, code in ((command, 2), (command.removeprefix("PYTHONPATH= "), 0)):
+        done = subprocess.run(
+            ["sh", "-c", text],
+            input=REFUSED,
+            capture_output=True,
+            timeout=PATIENCE,
+            env={**nacre.env, "PYTHONPATH": f"{tmp_path}:{src}"},
+            cwd=tmp_path,
+            check=False,
+        )
+        assert done.returncode == code, done
 
 
 def test_a_program_that_is_gone_refuses(nacre: Nacre) -> None:

@@ -96,10 +96,13 @@ AGENTS = {
 }
 
 
+_ALONE = "PYTHONPATH="
+
+
 def command_line(program: str, *, ask: bool) -> str:
     """What an agent runs, with the shell. If `program` cannot be run at all, that has to be a refusal too: with any
-    other code than 2, all of them would let the command pass."""
-    return f"{shlex.quote(program)} hook{'' if ask else ' --no-ask'} || exit 2"
+    other code than 2, all of them would let the command pass. Nor may the project bring modules of its own into it."""
+    return f"{_ALONE} {shlex.quote(program)} hook{'' if ask else ' --no-ask'} || exit 2"
 
 
 def is_ours(command: object) -> bool:
@@ -110,6 +113,8 @@ def is_ours(command: object) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
+    if words[:1] == [_ALONE]:
+        words = words[1:]
     if words[1:] in (["hook", "||", "exit", "2"], ["hook", "--no-ask", "||", "exit", "2"]):
         return True
     pairs = pairwise(words)
