@@ -62,7 +62,7 @@ test-telemetry: ## runs as spans, with the real OpenTelemetry SDK
 	scripts/test-telemetry.sh $(ARGS)
 
 .PHONY: test-frameworks
-test-frameworks: ## the adapters against the real frameworks, each in its own environment; FRAMEWORKS='langchain anthropic'
+test-frameworks: ## the adapters against the real frameworks, in an environment of their own; FRAMEWORKS='langchain anthropic'
 	scripts/test-frameworks.sh $(FRAMEWORKS)
 
 .PHONY: check

@@ -39,7 +39,8 @@ async def main() -> None:
             tools=[BashTool(ctx=ToolContext(working_dir="."))],
         )
         message = await runner.until_done()
-    print(message.content[0].text.splitlines())  # ['[nacre: exit 3]', 'hello']
+    said = "".join(block.text for block in message.content if block.type == "text")
+    print(said.splitlines())  # ['[nacre: exit 3]', 'hello']
 
 
 asyncio.run(main())

@@ -20,7 +20,7 @@ def model(messages: list[Any], *_: Any) -> ModelOutput:
     last = messages[-1]
     if isinstance(last, ChatMessageTool):
         return counted(ModelOutput.from_content("mockllm", last.text))
-    return counted(ModelOutput.for_tool_call("mockllm", "bash", {"cmd": "cat greeting"}))
+    return counted(ModelOutput.for_tool_call("mockllm", "bash", {"command": "cat greeting"}))
 
 
 if __name__ == "__main__":

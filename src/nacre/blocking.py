@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Coroutine
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 def blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Inside a running event loop it works too, and blocks that."""
+    """Inside a running event loop it works too, and blocks that. Context variables are the caller's."""
     import asyncio  # not loaded for those who only look
 
     try:
@@ -26,7 +27,7 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:
             failure.append(error)
 
-    thread = threading.Thread(target=run, name="nacre-blocking")
+    thread = threading.Thread(target=copy_context().run, args=(run,), name="nacre-blocking")
     thread.start()
     thread.join()
     if failure:

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 _NEEDS = {
     "test_anthropic.py": "anthropic",
     "test_claude_agent_sdk.py": "claude_agent_sdk",
-    "test_deepagents.py": "deepagents",
+    "test_deepagents.py": "langchain_tests",
     "test_inspect_ai.py": "inspect_ai",
-    "test_langchain.py": "langchain_core",
+    "test_langchain.py": "langchain_tests",
     "test_openai_agents.py": "agents",
     "test_pydantic_ai.py": "pydantic_ai",
 }

@@ -2,24 +2,29 @@
 what it says, end it, see that nothing runs.
 
 A framework's fake model asks `next_call` what to do after what it was told so far. What it was told must come out the
-same through each, but for what differs from run to run (`plain`).
+same through each, word for word, but for what differs from run to run (`plain`). The same for a model that has only a
+shell (`COMMANDS`, `STREAMS`), and for odd calls (`ODD`), which are answered as they are without any framework.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nacre import ToolContext
+from nacre.adapters.streams import Streams
+from nacre.adapters.toolbox import Toolbox
+from nacre.observe.events import Observed, RunEnded
 
 FILES = {
     "README.md": "# A project\n",
     "run-tests": "#!/bin/sh\necho 'test_addition passed'\necho 'test_division failed: division by zero'\nexit 1\n",
     "server": "#!/bin/sh\necho 'listening on port 8000'\nexec sleep 600\n",
 }
+SECRET = "hunter2-hunter2"
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ def project(directory: Path) -> ToolContext:
     for name, text in FILES.items():
         (work / name).write_text(text)
         (work / name).chmod(0o755)
-    return ToolContext(working_dir=work, output_dir=directory / "state")
+    return ToolContext(working_dir=work, output_dir=directory / "state", secrets=(SECRET,))
 
 
 def next_call(said: Sequence[str]) -> Call | None:
@@ -83,8 +88,68 @@ TEXTS = [
 ]
 """What the model is told, as `plain` has it."""
 
-COMMANDS = ["ls", "./run-tests", "git push --force", "./server & echo started"]
+ERRORS = ["", "", "", "unknown_argument", "", "", "", ""]
+"""The code of each answer that says that the call cannot be meant: where a framework marks those, exactly these."""
+
+OUTCOMES = [("exited", 0), ("exited", 1), ("refused", None), None, ("running", None), None, None, None]
+"""Kind and exit code of each run, for frameworks that have a place for data."""
+
+ASKED = 4
+"""Runs of which log and audit trail say who asked; a refused one is one of them."""
+
+COMMANDS = ["ls", "./run-tests", "git push --force", "./server >served.log & echo started"]
 """The same for a model that has nothing but a shell."""
+
+STREAMS = [
+    Streams("README.md\nrun-tests\nserver\n", "", 0),
+    Streams("test_addition passed\ntest_division failed: division by zero\n", "", 1),
+    Streams("", f"{TEXTS[2]}\n", 126),
+    Streams(
+        "started\n",
+        "[nacre: 1 process left running: N (it).]\n"
+        "[nacre: It goes on as task bash-ID; what it prints is in STATE/bash-ID/output.log.]\n",
+        0,
+    ),
+]
+"""What comes back for each of them."""
+
+SERVED = (
+    "started\n[nacre: 1 process left running: N (it).]\n[nacre: what it left running is task bash-ID, which prints to "
+    "STATE/bash-ID/output.log; TaskOutput reads it and waits for it, KillShell ends it]"
+)
+"""The last of them as a text."""
+
+ODD = [
+    Call("Bash", {}),
+    Call("Bash", {"command": 7}),
+    Call("Bash", {"command": " "}),
+    Call("Bash", {"command": "ls", "timeout_seconds": "soon"}),
+    Call("TaskOutput", {"task_id": "bash-00000000"}),
+    Call("KillShell", {"shell_id": "../state"}),
+    Call("Bash", {"command": "printf 'a\\377b\\n'"}),
+    Call("Bash", {"command": "seq 1 400000"}),
+    Call("Bash", {"command": "seq 1 40000 | base64 -w 100"}),
+    Call("Bash", {"command": f"exec 2>&1; echo {SECRET}; cat nowhere/{SECRET}"}),  # two streams have no order
+    Call("Bash", {"command": "kill -SEGV $$"}),
+    Call("Bash", {"command": "echo still here"}),
+]
+"""Calls that cannot be meant, output that is no text, too much or secret, and one after all that."""
+
+ODD_ERRORS = [
+    "missing_argument",
+    "bad_command",
+    "empty_command",
+    "bad_timeout_seconds",
+    "no_such_task",
+    "no_such_task",
+    *[""] * 6,
+]
+
+
+async def without_framework(calls: Sequence[Call], ctx: ToolContext) -> list[str]:
+    """What these are answered with, as `plain` has it."""
+    box = Toolbox(ctx=ctx)
+    return plain([(await box.call(call.name, call.arguments)).text for call in calls], ctx)
 
 
 def task_in(text: str) -> str:
@@ -94,11 +159,40 @@ def task_in(text: str) -> str:
 
 
 def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
-    """Without the task's id, its place, who ended it, and how long things took."""
+    """Without the task's id (another one than the first is another one here, too), its place, who ended it, and how
+    long things took."""
+    ids: dict[str, str] = {}
+
+    def named(match: re.Match[str]) -> str:
+        return ids.setdefault(match[0], f"bash-ID{len(ids) or ''}")
+
     found = []
     for text in said:
         text = text.replace(str(ctx.output_dir), "STATE")
-        text = re.sub(r"bash-[0-9a-f]{8}", "bash-ID", text)
+        text = re.sub(r"bash-(?!0{8})[0-9a-f]{8}", named, text)
         text = re.sub(r"process \d+ of user \d+", "process N of user N", text)
-        found.append(re.sub(r"\d+(\.\d+)? s\b", "N s", text).strip())
+        text = re.sub(r"left running: \d+ \([^)]*\)", "left running: N (it)", text)  # before or after its `exec`
+        found.append(re.sub(r"\d+(\.\d+)? s\b", "N s", text))
     return found
+
+
+def plain_streams(found: Sequence[Streams], ctx: ToolContext) -> list[Streams]:
+    """The same of what a shell gave back."""
+    texts = iter(plain([text for each in found for text in (each.stdout, each.stderr)], ctx))
+    return [Streams(next(texts), next(texts), each.code) for each in found]
+
+
+def outcome_in(data: Mapping[str, Any]) -> tuple[str, int | None] | None:
+    """Of an answer as data; None: it is none of a run."""
+    return (data["outcome"]["kind"], data["exit_code"]) if "outcome" in data else None
+
+
+@dataclass
+class Heard:
+    """An observer: who asked, of every run that is over."""
+
+    callers: list[str] = field(default_factory=list)
+
+    def __call__(self, event: Observed) -> None:
+        if isinstance(event, RunEnded):
+            self.callers.append(event.began.caller)

@@ -1,4 +1,4 @@
-"""Runs an example as its reader would."""
+"""Runs an example, and what the page about frameworks shows, as their reader would."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,3 +20,14 @@ def does_what_it_says(name: str, directory: Path) -> None:
     shown = re.findall(r"^ *print\(.*\)  # (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert shown
     assert done.stdout.splitlines() == shown
+
+
+def shown_for(section: str, **given: Any) -> dict[str, Any]:
+    """Runs the first block of Python of a section (empty: of what stands before them), and gives its names."""
+    page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    text = page.partition(f"\n## {section}\n")[2] if section else page.partition("\n## ")[0]
+    block = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert block is not None, section
+    names = dict(given)
+    exec(compile(block[1], f"docs/frameworks.md, {section}", "exec"), names)
+    return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,30 @@ import anthropic
 import httpx2
 import pytest
 
-from nacre import ToolContext
+from nacre import Bash, Cancel, Decision, Policy, ToolContext
 from nacre.adapters.anthropic import BashTool, task_tools, tools
-from tests.adapters.conversation import COMMANDS, TEXTS, next_call, plain, project, task_in
-from tests.adapters.examples import does_what_it_says
+from nacre.frozen import replace
+from nacre.profiles import DEFAULT
+from nacre.tasks import Tasks
+from tests.adapters.conversation import (
+    ASKED,
+    COMMANDS,
+    ERRORS,
+    ODD,
+    ODD_ERRORS,
+    SECRET,
+    SERVED,
+    TEXTS,
+    Heard,
+    next_call,
+    plain,
+    project,
+    task_in,
+    without_framework,
+)
+from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.examples import does_what_it_says, shown_for
+from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
@@ -86,15 +107,32 @@ def bash(*calls: Block) -> Callable[[list[Block]], Block | None]:
     return respond
 
 
+def errors(api: Api) -> list[bool]:
+    return [bool(block.get("is_error")) for block in api.results]
+
+
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx = project(tmp_path)
+    ctx, heard = project(tmp_path), Heard()
     api = Api(converses)
-    assert plain(await api.converse(*tools(ctx=ctx)), ctx) == TEXTS
-    assert [bool(block.get("is_error")) for block in api.results] == [False] * 3 + [True] + [False] * 4
+    assert plain(await api.converse(*tools(Bash(observers=[heard]), ctx)), ctx) == TEXTS
+    assert errors(api) == [bool(code) for code in ERRORS]
+    assert heard.callers == ["anthropic"] * ASKED
+
+
+async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+    ctx = project(tmp_path)
+
+    def respond(results: list[Block]) -> Block | None:
+        call = ODD[len(results)] if len(results) < len(ODD) else None
+        return None if call is None else {"name": call.name, "input": call.arguments}
+
+    api = Api(respond)
+    assert plain(await api.converse(*tools(ctx=ctx)), ctx) == await without_framework(ODD, ctx)
+    assert errors(api) == [bool(code) for code in ODD_ERRORS]
 
 
 async def test_the_same_by_the_bash_that_the_model_was_trained_with(tmp_path: Path) -> None:
-    ctx = project(tmp_path)
+    ctx, heard = project(tmp_path), Heard()
 
     def respond(results: list[Block]) -> Block | None:
         if len(results) < len(COMMANDS):
@@ -104,11 +142,30 @@ async def test_the_same_by_the_bash_that_the_model_was_trained_with(tmp_path: Pa
         return None
 
     api = Api(respond)
-    said = plain(await api.converse(BashTool(ctx=ctx), *task_tools(ctx)), ctx)
-    assert said[:3] == TEXTS[:3]
-    assert "started" in said[3].splitlines()
-    assert said[4] == TEXTS[6]
+    said = plain(await api.converse(BashTool(Bash(observers=[heard]), ctx), *task_tools(ctx)), ctx)
+    assert said == [*TEXTS[:3], SERVED, TEXTS[6]]
+    assert errors(api) == [False] * 5
     assert api.requests[0]["tools"][0] == {"type": "bash_20250124", "name": "bash"}
+    assert heard.callers == ["anthropic"] * ASKED
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+@pytest.mark.parametrize("name", ["bash", "Bash"])
+async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str, name: str) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    call = {"name": name, "input": {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"}}
+    own = [BashTool(ctx=ctx)] if name == "bash" else tools(ctx=ctx)
+    await ended_by(how, Api(lambda _: call).converse(*own), life)
+
+
+async def test_a_session_whose_call_was_cancelled_is_as_before(tmp_path: Path, life: Lifeline) -> None:
+    tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
+    await tool.call({"command": "export COLOUR=blue"})
+    await ended_by("cancelled", tool.call({"command": f"{life.hold} sleep 600"}), life)
+    assert await tool.call({"command": "echo $COLOUR"}) == "blue"
+
+
+RESTARTED = "The shell was restarted: its directory and variables are those of the beginning."
 
 
 async def test_directory_and_variables_carry_over_until_a_restart(tmp_path: Path) -> None:
@@ -116,12 +173,83 @@ async def test_directory_and_variables_carry_over_until_a_restart(tmp_path: Path
     where = {"command": 'echo "${COLOUR-none} in ${PWD##*/}"'}
     api = Api(bash({"command": "cd sub; export COLOUR=blue"}, where, {"restart": True}, where))
     said = await api.converse(BashTool(ctx=ToolContext(working_dir=tmp_path)))
-    assert said[1] == "blue in sub"
-    assert "restarted" in said[2]
-    assert said[3] == f"none in {tmp_path.name}"
+    assert said[1:] == ["blue in sub", RESTARTED, f"none in {tmp_path.name}"]
+    assert errors(api) == [False] * 4
 
 
-@pytest.mark.parametrize("given", [{}, {"comand": "ls"}, {"command": 7}, {"command": ""}])
+async def test_a_restart_ends_what_still_runs(tmp_path: Path, life: Lifeline) -> None:
+    ctx = ToolContext(working_dir=tmp_path, output_dir=tmp_path / "state")
+    started = {"command": f"({life.hold} setsid sleep 600) & echo started"}
+    said = await Api(bash(started, {"command": "true"}, {"restart": True})).converse(BashTool(ctx=ctx))
+    assert said[2] == f"{RESTARTED} What still ran in it was ended: {task_in(said[0])}."
+    assert life.over
+    assert Tasks(ctx.output_dir).list(all=False) == []
+
+
+async def test_a_restart_ends_the_command_of_another_call(tmp_path: Path, life: Lifeline) -> None:
+    tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
+    running = asyncio.create_task(tool.call({"command": f"{life.hold} echo begun; sleep 600"}))
+    await life.held()
+    waiting = asyncio.create_task(tool.call({"command": "touch made"}))
+    await asyncio.sleep(0)  # it is in the queue now
+    assert await tool.call({"restart": True}) == RESTARTED
+    assert life.over
+    assert "cancelled" in await running
+    assert "cancelled" in await waiting
+    assert await tool.call({"command": "ls"}) == "life"
+
+
+async def test_a_restart_that_is_cancelled_has_restarted_nevertheless(tmp_path: Path, life: Lifeline) -> None:
+    tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
+    await tool.call({"command": "export COLOUR=blue"})
+    running = asyncio.create_task(tool.call({"command": f"{life.hold} sleep 600"}))
+    await life.held()
+    restart = asyncio.create_task(tool.call({"restart": True}))
+    await asyncio.sleep(0)
+    restart.cancel()
+    await asyncio.gather(running, restart, return_exceptions=True)
+    assert await tool.call({"command": "echo ${COLOUR-none}"}) == "none"
+
+
+async def test_the_contexts_own_switch_ends_its_commands_before_and_after_a_restart(
+    tmp_path: Path, life: Lifeline
+) -> None:
+    switch = Cancel()
+    tool = BashTool(ctx=ToolContext(working_dir=tmp_path, cancel=switch))
+    await tool.call({"restart": True})
+    running = asyncio.create_task(tool.call({"command": f"{life.hold} sleep 600"}))
+    await life.held()
+    switch.cancel()
+    assert "cancelled" in await running
+    assert "cancelled" in await tool.call({"command": "true"})
+
+
+async def test_a_command_beside_a_restart_is_not_run(tmp_path: Path) -> None:
+    tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
+    said = await tool.call({"command": "touch made", "restart": True})
+    assert said == f"{RESTARTED} The command beside `restart` was not run."
+    assert not (tmp_path / "made").exists()
+
+
+async def test_what_needs_a_person_goes_to_the_contexts_approve(tmp_path: Path) -> None:
+    asking = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    ctx = ToolContext(working_dir=tmp_path)
+    (nobody,) = await Api(bash({"command": "touch made"})).converse(BashTool(asking, ctx))
+    assert "nobody was asked" in nobody
+    assert not (tmp_path / "made").exists()
+    await Api(bash({"command": "touch made"})).converse(BashTool(asking, replace(ctx, approve=lambda _: True)))
+    assert (tmp_path / "made").exists()
+
+
+async def test_the_session_shows_no_secret_and_no_bytes_that_are_no_text(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, secrets=(SECRET,))
+    said = await Api(bash({"command": f"echo {SECRET}"}, {"command": "printf 'a\\377b\\n'"})).converse(
+        BashTool(ctx=ctx)
+    )
+    assert said == ["[secret]", "a\ufffdb"]
+
+
+@pytest.mark.parametrize("given", [{}, {"comand": "ls"}, {"command": 7}, {"command": ""}, {"restart": "perhaps"}])
 async def test_a_call_that_cannot_be_meant_is_a_result_with_an_error(tmp_path: Path, given: Block) -> None:
     api = Api(bash(given))
     (said,) = await api.converse(BashTool(ctx=ToolContext(working_dir=tmp_path)))
@@ -129,7 +257,7 @@ async def test_a_call_that_cannot_be_meant_is_a_result_with_an_error(tmp_path: P
     assert api.results[0]["is_error"] is True
 
 
-async def test_restart_may_stand_beside_a_command(tmp_path: Path) -> None:
+async def test_restart_may_be_false(tmp_path: Path) -> None:
     (said,) = await Api(bash({"command": "echo hi", "restart": False})).converse(
         BashTool(ctx=ToolContext(working_dir=tmp_path))
     )
@@ -138,3 +266,9 @@ async def test_restart_may_stand_beside_a_command(tmp_path: Path) -> None:
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_anthropic.py", tmp_path)
+
+
+def test_the_page_shows_what_works() -> None:
+    client = anthropic.AsyncAnthropic(api_key="none")
+    page = shown_for("Anthropic SDK", ctx=ToolContext(), client=client, messages=[])
+    assert hasattr(page["runner"], "until_done")

@@ -6,12 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_agent_sdk import ClaudeAgentOptions, ToolResultBlock, UserMessage, query
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage, ToolResultBlock, UserMessage, query
 
 from examples.with_claude_agent_sdk import fake_api
+from nacre import Bash, ToolContext
 from nacre.adapters.claude_agent_sdk import allowed, server
-from tests.adapters.conversation import TEXTS, next_call, plain, project
-from tests.adapters.examples import does_what_it_says
+from tests.adapters.conversation import (
+    ASKED,
+    ERRORS,
+    ODD,
+    ODD_ERRORS,
+    TEXTS,
+    Call,
+    Heard,
+    next_call,
+    plain,
+    project,
+    without_framework,
+)
+from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.examples import does_what_it_says, shown_for
+from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
@@ -22,29 +37,77 @@ def text_of(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def converses(results: list[Block]) -> Block:
-    call = next_call([text_of(block["content"]) for block in results])
+def use(call: Call | None, number: int) -> Block:
     if call is None:
         return {"type": "text", "text": "done"}
     name = f"mcp__nacre__{call.name}"
-    return {"type": "tool_use", "id": f"toolu_{len(results)}", "name": name, "input": call.arguments}
+    return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": call.arguments}
+
+
+def converses(results: list[Block]) -> Block:
+    return use(next_call([text_of(block["content"]) for block in results]), len(results))
+
+
+def options(env: dict[str, str], place: Path, bash: Bash | None = None, ctx: ToolContext | None = None) -> Any:
+    return ClaudeAgentOptions(
+        mcp_servers={"nacre": server(bash, ctx)}, allowed_tools=allowed(), tools=[], env=env, cwd=place
+    )
+
+
+async def results_of(given: Any) -> list[ToolResultBlock]:
+    found: list[ToolResultBlock] = []
+    async for message in query(prompt="Look after the project.", options=given):
+        if isinstance(message, UserMessage) and not isinstance(message.content, str):
+            found += [block for block in message.content if isinstance(block, ToolResultBlock)]
+    return found
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx = project(tmp_path)
-    found: list[ToolResultBlock] = []
+    ctx, heard = project(tmp_path), Heard()
     with fake_api(converses) as env:
-        options = ClaudeAgentOptions(
-            mcp_servers={"nacre": server(ctx=ctx)}, allowed_tools=allowed(), tools=[], env=env, cwd=tmp_path
-        )
-        async for message in query(prompt="Look after the project.", options=options):
-            if isinstance(message, UserMessage) and not isinstance(message.content, str):
-                found += [block for block in message.content if isinstance(block, ToolResultBlock)]
-    said = plain([text_of(block.content) for block in found], ctx)
-    wrong = 3  # what does not fit the schema is answered by the SDK itself, in its words
-    assert said[:wrong] + said[wrong + 1 :] == TEXTS[:wrong] + TEXTS[wrong + 1 :]
-    assert [bool(block.is_error) for block in found] == [number == wrong for number in range(8)]
+        found = await results_of(options(env, tmp_path, Bash(observers=[heard]), ctx))
+    assert plain([text_of(block.content) for block in found], ctx) == TEXTS
+    assert [bool(block.is_error) for block in found] == [bool(code) for code in ERRORS]
+    assert heard.callers == ["claude-agent-sdk"] * ASKED
+
+
+async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+    ctx = project(tmp_path)
+
+    def respond(results: list[Block]) -> Block:
+        done = len(results)
+        return use(ODD[done] if done < len(ODD) else None, done)
+
+    with fake_api(respond) as env:
+        found = await results_of(options(env, tmp_path, ctx=ctx))
+    assert plain([text_of(block.content) for block in found], ctx) == await without_framework(ODD, ctx)
+    assert [bool(block.is_error) for block in found] == [bool(code) for code in ODD_ERRORS]
+
+
+def long_one(life: Lifeline) -> Call:
+    return Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"})
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+    with fake_api(lambda results: use(None if results else long_one(life), 0)) as env:
+        await ended_by(how, results_of(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))), life)
+
+
+async def test_an_interrupted_agent_leaves_nothing_alive(tmp_path: Path, life: Lifeline) -> None:
+    with fake_api(lambda results: use(None if results else long_one(life), 0)) as env:
+        async with ClaudeSDKClient(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))) as client:
+            await client.query("Look after the project.")
+            await life.held()
+            await client.interrupt()
+            await life.ended()
+            ended = [message async for message in client.receive_response()]
+    assert isinstance(ended[-1], ResultMessage)
 
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_claude_agent_sdk.py", tmp_path)
+
+
+def test_the_page_shows_what_works() -> None:
+    assert shown_for("claude-agent-sdk", ctx=ToolContext())["options"].allowed_tools[0] == "mcp__nacre__Bash"

@@ -1,9 +1,17 @@
-"""nacre as a sandbox of inspect_ai: its own self check, and an evaluation with its own mock model and bash tool."""
+"""nacre as a sandbox of inspect_ai: its own self check, and evaluations with its own mock model and bash tool."""
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
+import logging
 import os
-from collections.abc import AsyncIterator
+import pwd
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,39 +19,203 @@ import pytest
 from inspect_ai import Task, eval_async
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model
-from inspect_ai.solver import generate, use_tools
+from inspect_ai.solver import generate, solver, use_tools
 from inspect_ai.tool import bash
-from inspect_ai.util import SandboxEnvironmentSpec
+from inspect_ai.util import (
+    OutputLimitExceededError,
+    SandboxEnvironmentSpec,
+    SandboxUserUnsupportedError,
+    sandbox,
+)
+from inspect_ai.util._sandbox.limits import override_sandbox_output_limit
 from inspect_ai.util._sandbox.self_check import *  # noqa: F403
 
-from nacre import Decision, Policy
+from nacre import ToolContext
 from nacre.adapters.inspect_ai import NacreSandboxConfig, NacreSandboxEnvironment
-from nacre.policy.own import rule
 from nacre.tasks import Tasks
-from tests.adapters.conversation import COMMANDS, FILES, TEXTS
-from tests.adapters.examples import does_what_it_says
+from tests.adapters.conversation import COMMANDS, FILES, STREAMS, plain
+from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.examples import does_what_it_says, shown_for
+from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
-NO_NEW_USERS = Policy(own=(rule("no-new-users", Decision.REFUSE, prefix="adduser", hits=("adduser somebody",)),))
-"""The self check would make an account on this machine."""
+HERE = Path(__file__).parents[2]
 ROOT = os.geteuid() == 0
+only_root = pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
+
+del globals()["test_exec_as_user"]  # it makes an account, and is given /etc of its own for that, below
 
 
 @pytest.fixture
-async def sandbox_env(request: pytest.FixtureRequest) -> AsyncIterator[NacreSandboxEnvironment]:
-    """What the self check is about. Of somebody without privileges: root may read and write everything."""
-    if request.node.name == "test_exec_as_user":
-        request.applymarker(pytest.mark.xfail(reason="refused by no-new-users", strict=True))
-    made = NacreSandboxEnvironment(NacreSandboxConfig(user="nobody" if ROOT else None), policy=NO_NEW_USERS)
+async def sandbox_env() -> AsyncIterator[NacreSandboxEnvironment]:
+    """What the self check is about. Of somebody without privileges: root may read and write every file."""
+    made = NacreSandboxEnvironment(NacreSandboxConfig(user="nobody" if ROOT else None))
     yield made
     await made.close()
 
 
-@pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
-async def test_a_command_runs_as_the_user_that_is_named(sandbox_env: NacreSandboxEnvironment) -> None:
-    said = [(await sandbox_env.exec(["whoami"], user=user)).stdout for user in (None, "root", "nobody")]
-    assert said == ["nobody\n", "root\n", "nobody\n"]
+@pytest.fixture
+async def made() -> AsyncIterator[NacreSandboxEnvironment]:
+    made = NacreSandboxEnvironment()
+    yield made
+    await made.close()
+
+
+OWN_ACCOUNTS = """\
+mount -t tmpfs none "$1" && cp -a /etc "$1/etc" && mkdir "$1/home" || exit 77
+mount --bind "$1/etc" /etc && mount --bind "$1/home" /home && mount -t tmpfs none /var/log || exit 77
+shift; exec "$@"
+"""
+AS_USER = """\
+import asyncio
+import dataclasses
+from inspect_ai.util._sandbox.self_check import test_exec_as_user
+from nacre.adapters.inspect_ai import EVERYTHING, NacreSandboxEnvironment
+
+async def main():
+    made = NacreSandboxEnvironment(policy=EVERYTHING)  # to remove an account is something to ask about
+    try:
+        await test_exec_as_user(made)
+    finally:
+        await made.close()
+
+asyncio.run(main())
+print("passed")
+"""
+
+
+@only_root
+@pytest.mark.skipif(shutil.which("adduser") is None, reason="there is no adduser")
+def test_the_self_check_that_makes_an_account_passes_where_accounts_are_its_own(tmp_path: Path) -> None:
+    """In a mount namespace: this machine gets none."""
+    before = pwd.getpwall()
+    own = ["unshare", "--mount", "bash", "-c", OWN_ACCOUNTS, "bash", str(tmp_path)]
+    try:
+        done = subprocess.run([*own, sys.executable, "-c", AS_USER], capture_output=True, text=True, timeout=100)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip("no mount namespace can be had here")
+    assert (done.stdout, done.returncode) == ("passed\n", 0), done.stderr
+    assert pwd.getpwall() == before
+
+
+@only_root
+async def test_a_command_runs_as_the_user_that_is_named_and_at_home_there(made: NacreSandboxEnvironment) -> None:
+    daemon = pwd.getpwnam("daemon")
+    for user in ("daemon", str(daemon.pw_uid)):
+        said = await made.exec(["sh", "-c", "id -un; id -gn; echo $HOME $USER; ls -d ."], user=user)
+        assert said.stdout == f"daemon\ndaemon\n{daemon.pw_dir} daemon\n.\n"
+    assert (await made.exec(["id", "-un"])).stdout == "root\n"
+
+
+@only_root
+async def test_a_command_is_checked_whoever_runs_it(made: NacreSandboxEnvironment) -> None:
+    said = [await made.exec(["git", "push", "--force"], user=user) for user in (None, "root", "nobody")]
+    said.append(await made.exec(["bash", "-c", "cd / && git push --force"], user="nobody"))
+    assert [(each.returncode, "git-push-force" in each.stderr) for each in said] == [(126, True)] * 4
+
+
+@only_root
+async def test_what_a_sandbox_has_not_is_an_error_before_anything_runs(made: NacreSandboxEnvironment) -> None:
+    with pytest.raises(SandboxUserUnsupportedError, match="there is no user"):
+        await made.exec(["true"], user="nobody-at-all")
+    with pytest.raises(SandboxUserUnsupportedError, match="confined"):
+        await NacreSandboxEnvironment.task_init("task", NacreSandboxConfig(access="workspace", user="nobody"))
+    with pytest.raises(ValueError, match="NacreSandboxConfig"):
+        await NacreSandboxEnvironment.task_init("task", "compose.yaml")
+
+
+@pytest.mark.parametrize("word", ["if", "A=1", "{", "cd", "exit", "~", "*"])
+async def test_the_first_word_is_a_program_and_nothing_else(made: NacreSandboxEnvironment, word: str) -> None:
+    said = await made.exec([word, "x"], env={"PATH": "/nowhere"})
+    assert said.returncode == 127
+    assert word in said.stderr
+
+
+async def test_a_program_of_another_path_is_found(made: NacreSandboxEnvironment) -> None:
+    await made.write_file("bin/greet", "#!/bin/sh\necho hello\n")
+    await made.exec(["chmod", "+x", "bin/greet"])
+    said = await made.exec(["greet"], env={"PATH": f"{made.directory}/bin:{os.environ['PATH']}"})
+    assert said.stdout == "hello\n"
+
+
+async def test_only_what_cannot_be_run_is_a_permission_error(made: NacreSandboxEnvironment) -> None:
+    with pytest.raises(PermissionError):
+        await made.exec([made.directory])
+    assert (await made.exec(["bash", "-c", "exit 126"])).returncode == 126
+
+
+async def test_a_flood_is_ended_at_the_limit(made: NacreSandboxEnvironment) -> None:
+    for script in ("yes", "yes >&2"):
+        with override_sandbox_output_limit(1000), pytest.raises(OutputLimitExceededError) as caught:
+            await made.exec(["bash", "-c", script])
+        assert caught.value.truncated_output == "y\n" * 500
+
+
+async def test_output_up_to_the_limit_is_whole(made: NacreSandboxEnvironment) -> None:
+    with override_sandbox_output_limit(1000):
+        said = await made.exec(["bash", "-c", "printf %1000s x; printf %1000s y >&2"])
+    assert (len(said.stdout), len(said.stderr)) == (1000, 1000)
+
+
+async def test_output_that_is_no_text_is_replaced(made: NacreSandboxEnvironment) -> None:
+    assert (await made.exec(["printf", "a\\377b"])).stdout == "a\ufffdb"
+
+
+async def test_what_was_printed_before_the_time_was_up_is_not_lost(made: NacreSandboxEnvironment) -> None:
+    with pytest.raises(TimeoutError) as caught:
+        await made.exec(["bash", "-c", "echo begun; sleep 600"], timeout=1)
+    assert getattr(caught.value, "truncated_output", "").startswith("begun\n")
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+async def test_a_call_that_is_ended_leaves_nothing_alive(
+    made: NacreSandboxEnvironment, life: Lifeline, how: str
+) -> None:
+    await ended_by(how, made.exec(["bash", "-c", f"{life.hold} (setsid sleep 600 &); sleep 600"]), life)
+
+
+async def test_a_directory_that_is_not_there_is_a_file_that_is_not_found(made: NacreSandboxEnvironment) -> None:
+    with pytest.raises(FileNotFoundError):
+        await made.exec(["ls"], cwd="nowhere")
+
+
+async def test_a_file_that_is_no_text_cannot_be_read_as_one(made: NacreSandboxEnvironment) -> None:
+    await made.write_file("file", b"a\xff\r\n")
+    assert await made.read_file("file", text=False) == b"a\xff\r\n"
+    with pytest.raises(UnicodeDecodeError):
+        await made.read_file("file")
+
+
+async def test_a_file_keeps_its_line_endings(made: NacreSandboxEnvironment) -> None:
+    await made.write_file("file", "a\r\nb\n")
+    assert await made.read_file("file") == "a\r\nb\n"
+
+
+async def test_what_is_no_file_keeps_nobody_waiting(made: NacreSandboxEnvironment) -> None:
+    await made.exec(["mkfifo", "fifo"])
+    for path in ("fifo", "/dev/zero"):
+        with pytest.raises(OSError, match="Invalid argument"):
+            await made.read_file(path)
+        with pytest.raises(OSError, match="Invalid argument"):
+            await made.write_file(path, "x")
+
+
+async def test_files_are_not_judged_as_if_a_model_had_written_commands(
+    made: NacreSandboxEnvironment, tmp_path: Path
+) -> None:
+    await made.write_file("do", "git push --force\n" * 10_000)
+    home = {"HOME": str(tmp_path)}
+    assert (await made.exec(["bash", "-c", "echo key >~/.ssh/authorized_keys"], env=home)).returncode == 126
+    await made.write_file(str(tmp_path / ".ssh" / "authorized_keys"), "key")
+    assert (tmp_path / ".ssh" / "authorized_keys").read_text() == "key"
+
+
+async def test_many_commands_at_once_are_kept_apart(made: NacreSandboxEnvironment) -> None:
+    many = await asyncio.gather(*(made.exec(["echo", str(number)]) for number in range(50)))
+    assert [each.stdout for each in many] == [f"{number}\n" for number in range(50)]
 
 
 def counted(output: ModelOutput) -> ModelOutput:
@@ -52,37 +224,103 @@ def counted(output: ModelOutput) -> ModelOutput:
     return output
 
 
-def converses(messages: list[Any], *_: Any) -> ModelOutput:
-    said = [message for message in messages if isinstance(message, ChatMessageTool)]
-    if len(said) == len(COMMANDS):
-        return counted(ModelOutput.from_content("mockllm", "done"))
-    return counted(ModelOutput.for_tool_call("mockllm", "bash", {"cmd": COMMANDS[len(said)]}))
+def does(*commands: str) -> Callable[..., ModelOutput]:
+    def model(messages: list[Any], *_: Any) -> ModelOutput:
+        said = [message for message in messages if isinstance(message, ChatMessageTool)]
+        if len(said) >= len(commands):
+            return counted(ModelOutput.from_content("mockllm", "done"))
+        return counted(ModelOutput.for_tool_call("mockllm", "bash", {"command": commands[len(said)]}))
+
+    return model
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+async def evaluated(task: Task, model: Callable[..., ModelOutput], logs: Path, **how: Any) -> Any:
+    llm = get_model("mockllm/model", custom_outputs=model)
+    (log,) = await eval_async(task, model=llm, log_dir=str(logs), max_samples=4, **how)
+    assert log.status == "success", log.error
+    return log.samples
+
+
+async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    states: list[str] = []
+
+    @solver
+    def remembers() -> Any:
+        async def solve(state: Any, _: Any) -> Any:
+            states.append(sandbox().as_type(NacreSandboxEnvironment).state)
+            return state
+
+        return solve
+
     task = Task(
         dataset=[Sample(input="Look after the project.", files=dict(FILES), setup="chmod +x run-tests server")],
-        solver=[use_tools(bash(timeout=30)), generate()],
+        solver=[remembers(), use_tools(bash(timeout=30)), generate()],
         sandbox="nacre",
     )
-    model = get_model("mockllm/model", custom_outputs=converses)
-    (log,) = await eval_async(task, model=model, log_dir=str(tmp_path))
-    assert log.status == "success", log.error
-    assert log.samples is not None
-    said = [message.text for message in log.samples[0].messages if isinstance(message, ChatMessageTool)]
-    assert said[0].strip() == TEXTS[0]
-    assert said[1].strip() == TEXTS[1].partition("\n")[2]
-    assert said[2].strip() == TEXTS[2]
-    assert "started" in said[3].splitlines()
+    with caplog.at_level(logging.INFO, "nacre.run"):
+        (sample,) = await evaluated(task, does(*COMMANDS), tmp_path)
+    said = [message.text for message in sample.messages if isinstance(message, ChatMessageTool)]
+    told = [f"{each.stderr}\n{each.stdout}" if each.stderr else each.stdout for each in STREAMS]
+    assert plain(said, ToolContext(output_dir=states[0])) == told
+    assert {getattr(record, "nacre_caller", None) for record in caplog.records if record.name == "nacre.run"} == {
+        "inspect-ai"
+    }
+    assert not os.path.exists(os.path.dirname(states[0]))
 
 
-async def test_what_a_sample_leaves_running_ends_with_it() -> None:
+async def test_samples_at_once_have_a_directory_each(tmp_path: Path) -> None:
+    task = Task(
+        dataset=[Sample(input=f"Sample {number}", files={"name": str(number)}) for number in range(8)],
+        solver=[use_tools(bash()), generate()],
+        sandbox="nacre",
+    )
+    samples = await evaluated(task, does("ls; cat name; echo more >>name", "cat name"), tmp_path)
+    said = [[each.text for each in sample.messages if isinstance(each, ChatMessageTool)] for sample in samples]
+    assert said == [[f"name\n{number}", f"{number}more\n"] for number in range(8)]
+
+
+@pytest.mark.parametrize(("most", "patience", "said"), [(1, 1, "alone\n"), (2, 60, "met\n")])
+async def test_commands_are_subprocesses_to_who_limits_those(
+    tmp_path: Path, most: int, patience: int, said: str
+) -> None:
+    """The first waits at a FIFO for the second."""
+    commands = [
+        f"timeout {patience} cat fifo || echo alone",
+        f"timeout {patience} bash -c 'echo met >fifo' || echo alone",
+    ]
+
+    def model(messages: list[Any], *_: Any) -> ModelOutput:
+        output = does(commands[0])(messages)
+        if calls := output.message.tool_calls:
+            calls.append(dataclasses.replace(calls[0], id="second", arguments={"command": commands[1]}))
+        return output
+
+    task = Task(
+        dataset=[Sample(input="Meet.", setup="mkfifo fifo")],
+        solver=[use_tools(bash()), generate()],
+        sandbox="nacre",
+    )
+    (sample,) = await evaluated(task, model, tmp_path, max_subprocesses=most)
+    first, _ = [each.text for each in sample.messages if isinstance(each, ChatMessageTool)]
+    assert first == said
+
+
+async def test_a_tool_call_that_goes_wrong_is_told_to_the_model_and_the_sample_goes_on(tmp_path: Path) -> None:
+    task = Task(dataset=[Sample(input="Go on.")], solver=[use_tools(bash(timeout=1)), generate()], sandbox="nacre")
+    (sample,) = await evaluated(task, does("sleep 600", "yes", "echo hello"), tmp_path)
+    said = [each for each in sample.messages if isinstance(each, ChatMessageTool)]
+    assert [each.error and each.error.type for each in said] == ["timeout", "limit", None]
+    assert said[2].text == "hello\n"
+
+
+async def test_what_a_sample_leaves_running_ends_with_it(life: Lifeline) -> None:
     made = NacreSandboxEnvironment()
     try:
-        await made.exec(["bash", "-c", "sleep 600 & echo started"])
+        await made.exec(["bash", "-c", f"{life.hold} (setsid sleep 600 &); echo started"])
         assert len(Tasks(made.state).list(all=False)) == 1
     finally:
-        await made.close()
+        await NacreSandboxEnvironment.sample_cleanup("task", None, {"default": made}, True)
+    await life.ended()
     assert not os.path.exists(made.directory)
 
 
@@ -99,10 +337,36 @@ async def test_a_confined_sandbox_confines_its_files_too(tmp_path: Path) -> None
         await made.close()
 
 
-def test_its_configuration_survives_a_log() -> None:
-    config = NacreSandboxConfig(access="restricted")
-    assert NacreSandboxEnvironment.config_deserialize(config.model_dump()) == config
-    assert SandboxEnvironmentSpec("nacre", config).type == "nacre"
+@pytest.mark.parametrize("network", [False, True, "loopback", (8000, 8001)])
+def test_its_configuration_survives_a_log(network: Any) -> None:
+    spec = SandboxEnvironmentSpec("nacre", NacreSandboxConfig(access="workspace", network=network))
+    assert SandboxEnvironmentSpec.model_validate_json(spec.model_dump_json()) == spec
+
+
+FINDS = """\
+import sys
+from inspect_ai.util._sandbox.registry import registry_find_sandboxenv
+
+assert "nacre" not in sys.modules
+print(sys.modules[registry_find_sandboxenv("nacre").__module__].__file__)
+"""
+
+
+def test_the_sandbox_is_found_where_nacre_is_installed_from_its_wheel(tmp_path: Path) -> None:
+    built, site = tmp_path / "built", tmp_path / "site"
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", built], cwd=HERE, check=True)
+    (wheel,) = built.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    words = [sys.executable, "-c", FINDS]
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout == f"{site / 'nacre' / 'adapters' / 'inspect_ai.py'}\n"
+
+
+def test_what_the_page_shows_runs() -> None:
+    names = shown_for("inspect_ai", samples=[Sample(input="Say hello.")], solver=[generate()])
+    assert names["task"].sandbox == SandboxEnvironmentSpec("nacre", NacreSandboxConfig(access="workspace"))
 
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:

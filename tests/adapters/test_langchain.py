@@ -1,20 +1,78 @@
-"""nacre in LangChain, with its own fake chat model."""
+"""nacre in LangChain, with its own fake chat model, its agent and its published suite for tools."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_tests.integration_tests import ToolsIntegrationTests
+from langchain_tests.unit_tests import ToolsUnitTests
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
-from nacre import ToolContext
-from nacre.adapters.langchain import tools
-from tests.adapters.conversation import TEXTS, next_call, plain, project
-from tests.adapters.examples import does_what_it_says
+from nacre import Bash, ToolContext
+from nacre.adapters.langchain import interrupt_for_approval, tools
+from tests.adapters.conversation import (
+    ASKED,
+    ERRORS,
+    ODD,
+    ODD_ERRORS,
+    OUTCOMES,
+    TEXTS,
+    Call,
+    Heard,
+    next_call,
+    outcome_in,
+    plain,
+    project,
+    without_framework,
+)
+from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.examples import does_what_it_says, shown_for
+from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
+
+
+class TestItsPublishedUnitTests(ToolsUnitTests):
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return tools()[0]
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"command": "echo hello"}
+
+
+class TestItsPublishedIntegrationTests(ToolsIntegrationTests):
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return tools()[0]
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"command": "echo hello"}
+
+
+class Model(GenericFakeChatModel):
+    def bind_tools(self, *_: Any, **__: Any) -> Model:
+        return self
+
+
+def message_of(call: Call, number: int) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": call.name, "args": call.arguments, "id": f"call-{number}"}])
+
+
+def calling(*calls: Call) -> Iterator[AIMessage]:
+    yield from (message_of(call, number) for number, call in enumerate(calls))
+    yield AIMessage("done")
 
 
 class Script:
@@ -31,17 +89,13 @@ class Script:
 
     def __next__(self) -> AIMessage:
         call = next_call([str(message.content) for message in self.told()])
-        if call is None:
-            return AIMessage("done")
-        return AIMessage(
-            "", tool_calls=[{"name": call.name, "args": call.arguments, "id": f"call-{len(self.messages)}"}]
-        )
+        return AIMessage("done") if call is None else message_of(call, len(self.messages))
 
 
-async def converse(ctx: ToolContext, *, blocking: bool = False) -> list[ToolMessage]:
+async def converse(own: list[BaseTool], *, blocking: bool) -> list[ToolMessage]:
     script = Script()
     model = GenericFakeChatModel(messages=iter(script))
-    named = {tool.name: tool for tool in tools(ctx=ctx)}
+    named = {tool.name: tool for tool in own}
     while True:
         reply: Any = await model.ainvoke(script.messages)
         script.messages.append(reply)
@@ -52,32 +106,113 @@ async def converse(ctx: ToolContext, *, blocking: bool = False) -> list[ToolMess
             script.messages.append(tool.invoke(call) if blocking else await tool.ainvoke(call))
 
 
+def heard_by(state: Any) -> list[ToolMessage]:
+    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
+
+
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, blocking: bool) -> None:
-    ctx = project(tmp_path)
-    told = await converse(ctx, blocking=blocking)
+    ctx, heard = project(tmp_path), Heard()
+    told = await converse(tools(Bash(observers=[heard]), ctx), blocking=blocking)
     assert plain([str(message.content) for message in told], ctx) == TEXTS
+    assert [message.status for message in told] == ["error" if error else "success" for error in ERRORS]
+    assert [outcome_in(message.artifact or {}) for message in told] == OUTCOMES
+    assert heard.callers == ["langchain"] * ASKED
 
 
-async def test_only_a_call_that_cannot_be_meant_is_an_error(tmp_path: Path) -> None:
-    told = await converse(project(tmp_path))
-    assert [message.status for message in told] == ["success"] * 3 + ["error"] + ["success"] * 4
+async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+    ctx = project(tmp_path)
+    agent = create_agent(Model(messages=calling(*ODD)), tools=tools(ctx=ctx))
+    told = heard_by(await agent.ainvoke({"messages": [("user", "Be odd.")]}, {"recursion_limit": 100}))
+    assert plain([str(message.content) for message in told], ctx) == await without_framework(ODD, ctx)
+    assert [message.status for message in told] == ["error" if error else "success" for error in ODD_ERRORS]
 
 
-async def test_the_artifact_is_the_answer_as_data(tmp_path: Path) -> None:
-    told = await converse(project(tmp_path))
-    assert [(message.artifact or {}).get("exit_code") for message in told[:3]] == [0, 1, None]
-    assert told[2].artifact["outcome"]["kind"] == "refused"
+async def test_without_a_tool_call_the_answer_is_the_text(tmp_path: Path) -> None:
+    (bash,) = tools(ctx=ToolContext(working_dir=tmp_path), tasks=False)
+    assert await bash.ainvoke({"command": "echo hello"}) == "hello"
+
+
+async def test_calls_of_one_message_run_at_once(tmp_path: Path) -> None:
+    """Each waits for the other, at two FIFOs."""
+    ctx = ToolContext(working_dir=tmp_path)
+    meet = "mkfifo a b 2>&-; "
+    asks = [
+        {"name": "Bash", "args": {"command": command}, "id": command}
+        for command in (meet + "echo one >a; cat b", meet + "cat a; echo two >b")
+    ]
+    model = Model(messages=iter([AIMessage("", tool_calls=asks), AIMessage("done")]))
+    state = await create_agent(model, tools=tools(ctx=ctx)).ainvoke({"messages": [("user", "Meet.")]})
+    assert [message.content for message in heard_by(state)] == ["two", "one"]
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+    call = Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"})
+    agent = create_agent(Model(messages=calling(call)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
+    await ended_by(how, agent.ainvoke({"messages": [("user", "Sleep.")]}), life)
+
+
+RISKY = Call("Bash", {"command": "git stash drop"})
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+@pytest.mark.parametrize("answer", [True, False, "yes"])
+async def test_a_graph_is_interrupted_for_a_persons_word_and_goes_on_with_it(
+    tmp_path: Path, answer: Any, blocking: bool
+) -> None:
+    ctx = ToolContext(working_dir=tmp_path, approve=interrupt_for_approval)
+    agent = create_agent(Model(messages=calling(RISKY)), tools=tools(ctx=ctx), checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+
+    async def go(given: Any) -> Any:
+        return agent.invoke(given, thread) if blocking else await agent.ainvoke(given, thread)
+
+    state = await go({"messages": [("user", "Drop it.")]})
+    (interruption,) = state["__interrupt__"]
+    asked = interruption.value
+    assert (asked["rule"], asked["command"], asked["cwd"]) == ("git-stash-drop", "git stash drop", str(tmp_path))
+    assert asked["reason"]
+    assert heard_by(state) == []
+    (told,) = heard_by(await go(Command(resume=answer)))
+    ran = "not a git repository" in str(told.content)
+    assert ran is (answer is True)
+    assert (told.artifact["outcome"]["kind"] == "refused") is (answer is not True)
+
+
+async def test_what_has_ended_by_then_is_not_run_again(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, approve=interrupt_for_approval)
+    calls = [
+        {"name": "Bash", "args": {"command": "echo ran >>log"}, "id": "harmless"},
+        {"name": "Bash", "args": RISKY.arguments, "id": "risky"},
+    ]
+    model = Model(messages=iter([AIMessage("", tool_calls=calls), AIMessage("done")]))
+    agent = create_agent(model, tools=tools(ctx=ctx), checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    assert "__interrupt__" in await agent.ainvoke({"messages": [("user", "Both.")]}, thread)
+    state = await agent.ainvoke(Command(resume=True), thread)
+    assert [message.tool_call_id for message in heard_by(state)] == ["harmless", "risky"]
+    assert (tmp_path / "log").read_text() == "ran\n"
+
+
+async def test_without_somebody_to_ask_it_is_refused(tmp_path: Path) -> None:
+    agent = create_agent(Model(messages=calling(RISKY)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
+    (told,) = heard_by(await agent.ainvoke({"messages": [("user", "Drop it.")]}))
+    assert "nobody was asked" in str(told.content)
+    assert told.status == "success"
 
 
 async def test_a_tool_is_described_to_models_by_the_schema_of_the_profile(tmp_path: Path) -> None:
-    from langchain_core.utils.function_calling import convert_to_openai_tool
-
-    from nacre import Bash
-
     ctx = ToolContext(working_dir=tmp_path)
     (bash, *_) = tools(ctx=ctx)
     assert convert_to_openai_tool(bash)["function"] == Bash().definition(ctx, dialect="openai")["function"]
+
+
+async def test_what_the_page_shows_runs() -> None:
+    call = Call("Bash", {"command": "echo hello"})
+    names = shown_for("LangChain", model=Model(messages=calling(call)))
+    (told,) = heard_by(await names["agent"].ainvoke({"messages": [("user", "Say hello.")]}))
+    assert told.content == "hello"
 
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:

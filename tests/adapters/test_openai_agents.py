@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from agents import (
+    Agent,
+    FunctionTool,
+    Model,
+    ModelResponse,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    ShellActionRequest,
+    ShellCallData,
+    ShellCommandRequest,
+    Usage,
+)
+from agents.tool_context import ToolContext as CallContext
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.openai_agents import shell_tool, tools
+from nacre.adapters.streams import Streams
 from nacre.frozen import replace
 from nacre.profiles import DEFAULT
+from nacre.profiles.tool import Parameter
 from nacre.tasks import Tasks
-from tests.adapters.conversation import COMMANDS, TEXTS, Call, next_call, plain, project
-from tests.adapters.examples import does_what_it_says
+from nacre.types import Limits
+from tests.adapters.conversation import (
+    ASKED,
+    COMMANDS,
+    ODD,
+    SECRET,
+    STREAMS,
+    TEXTS,
+    Call,
+    Heard,
+    next_call,
+    plain,
+    plain_streams,
+    project,
+    without_framework,
+)
+from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.examples import does_what_it_says, shown_for
+from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
@@ -33,8 +72,19 @@ class Scripted(Model):
         found = [item for item in items if str(item.get("type", "")).endswith("_output")]
         return ModelResponse(output=[self._respond(found)], usage=Usage(), response_id=None)
 
-    def stream_response(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
+    async def stream_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        said = await self.get_response(system_instructions, input)
+        whole = Response(
+            id="r",
+            created_at=0,
+            model="fake",
+            object="response",
+            output=said.output,
+            parallel_tool_calls=False,
+            tool_choice="auto",
+            tools=[],
+        )
+        yield ResponseCompletedEvent(type="response.completed", response=whole, sequence_number=0)
 
 
 def say(text: str) -> ResponseOutputMessage:
@@ -61,9 +111,83 @@ def outputs(result: Any) -> list[Any]:
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx = project(tmp_path)
-    result = await run(Agent(name="coder", model=Scripted(converses), tools=[*tools(ctx=ctx)]))
+    ctx, heard = project(tmp_path), Heard()
+    own = tools(Bash(observers=[heard]), ctx)
+    result = await run(Agent(name="coder", model=Scripted(converses), tools=[*own]))
     assert plain([item["output"] for item in outputs(result)], ctx) == TEXTS
+    assert heard.callers == ["openai-agents"] * ASKED
+
+
+async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+    ctx = project(tmp_path)
+    model = Scripted(lambda found: use(ODD[len(found)], len(found)) if len(found) < len(ODD) else say("done"))
+    result = await run(Agent(name="coder", model=model, tools=[*tools(ctx=ctx)]))
+    assert plain([item["output"] for item in outputs(result)], ctx) == await without_framework(ODD, ctx)
+
+
+NO_OBJECTS = ["{", "[]", "null", "7", "", '{"command": "ls"']
+
+
+def first_with(given: str, name: str) -> Callable[[list[Any]], Any]:
+    """A model whose first call has these arguments, and whose second is good."""
+
+    def respond(found: list[Any]) -> Any:
+        if len(found) == 2:
+            return say("done")
+        call = use(Call("Bash", {"command": "echo hello"}), len(found))
+        return call if found else call.model_copy(update={"name": name, "arguments": given})
+
+    return respond
+
+
+@pytest.mark.parametrize("given", NO_OBJECTS)
+@pytest.mark.parametrize("name", ["Bash", "TaskOutput"])
+async def test_arguments_that_are_no_object_are_answered(tmp_path: Path, name: str, given: str) -> None:
+    ctx = ToolContext(working_dir=tmp_path, approve=lambda _: False)
+    result = await run(Agent(name="coder", model=Scripted(first_with(given, name)), tools=[*tools(ctx=ctx)]))
+    wrong, right = [item["output"] for item in outputs(result)]
+    assert wrong.startswith("Error (")
+    assert right == "hello"
+
+
+@pytest.mark.parametrize("given", NO_OBJECTS)
+async def test_where_a_run_can_be_interrupted_the_sdk_asks_about_them_first(tmp_path: Path, given: str) -> None:
+    own = tools(ctx=ToolContext(working_dir=tmp_path))
+    agent: Agent[Any] = Agent(name="coder", model=Scripted(first_with(given, "Bash")), tools=[*own])
+    first = await run(agent)
+    (interruption,) = first.interruptions
+    state = first.to_state()
+    state.approve(interruption)
+    wrong, right = [item["output"] for item in outputs(await run(agent, state))]
+    assert wrong.startswith("Error (")
+    assert right == "hello"
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+@pytest.mark.parametrize("kind", ["function", "shell"])
+async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str, kind: str) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    command = f"{life.hold} (setsid sleep 600 &); sleep 600"
+    function = kind == "function"
+    call = use(Call("Bash", {"command": command}), 0) if function else shell_call(command)
+    own: list[Any] = [*tools(ctx=ctx)] if function else [shell_tool(ctx=ctx)]
+    await ended_by(how, run(Agent(name="coder", model=Scripted(once(call)), tools=own)), life)
+
+
+async def test_a_streamed_run_that_is_cancelled_leaves_nothing_alive(tmp_path: Path, life: Lifeline) -> None:
+    call = use(Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"}), 0)
+    own = tools(ctx=ToolContext(working_dir=tmp_path))
+    agent: Agent[Any] = Agent(name="coder", model=Scripted(once(call)), tools=[*own])
+    streamed = Runner.run_streamed(agent, "Go.", run_config=RunConfig(tracing_disabled=True))
+    events = asyncio.create_task(collected(streamed.stream_events()))
+    await life.held()
+    streamed.cancel()
+    await life.ended()
+    await events
+
+
+async def collected(events: AsyncIterator[Any]) -> list[Any]:
+    return [event async for event in events]
 
 
 def asking() -> Bash:
@@ -103,6 +227,21 @@ async def test_what_needs_a_person_interrupts_the_run_until_they_have_said(
     assert (tmp_path / "made").exists() is approved
 
 
+async def test_without_the_runs_word_nothing_runs_however_a_tool_is_reached(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    function, *_ = tools(asking(), ctx)
+    assert isinstance(function, FunctionTool)
+    given = json.dumps({"command": "touch made"})
+    call = CallContext(None, tool_name="Bash", tool_call_id="c0", tool_arguments=given)
+    assert "nobody was asked" in await function.on_invoke_tool(call, given)
+
+    execute: Any = shell_tool(asking(), ctx).executor
+    data = ShellCallData(call_id="c0", action=ShellActionRequest(commands=["touch made"]))
+    result = await execute(ShellCommandRequest(ctx_wrapper=RunContextWrapper(None), data=data))
+    assert [each.exit_code for each in result.output] == [126]
+    assert not (tmp_path / "made").exists()
+
+
 async def test_what_is_plain_interrupts_nothing(tmp_path: Path) -> None:
     call = use(Call("Bash", {"command": "ls"}), 0)
     own = tools(asking(), ToolContext(working_dir=tmp_path))
@@ -120,37 +259,161 @@ async def shell(ctx: ToolContext, *commands: str, **action: Any) -> list[dict[st
     return found
 
 
+def streams_in(found: dict[str, Any]) -> Streams:
+    return Streams(found["stdout"], found["stderr"], found["outcome"]["exit_code"])
+
+
 async def test_the_same_by_the_shell_tool(tmp_path: Path) -> None:
     ctx = project(tmp_path)
-    listed, tested, refused, served = await shell(ctx, *COMMANDS)
-    assert listed["stdout"] == TEXTS[0] + "\n"
-    assert listed["outcome"] == {"type": "exit", "exit_code": 0}
-    assert tested["stdout"] == TEXTS[1].partition("\n")[2] + "\n"
-    assert tested["outcome"] == {"type": "exit", "exit_code": 1}
-    assert refused["stderr"] == TEXTS[2] + "\n"
-    assert refused["outcome"] == {"type": "exit", "exit_code": 126}
-    assert served["stdout"].startswith("started\n") or "started\n" in served["stdout"]
+    found = await shell(ctx, *COMMANDS)
     (task,) = Tasks(ctx.output_dir).list(all=False)
-    assert task.id in served["stderr"]
     await Tasks(ctx.output_dir).kill(task.id)
+    assert plain_streams([streams_in(each) for each in found], ctx) == STREAMS
+    assert {each["outcome"]["type"] for each in found} == {"exit"}
 
 
-async def test_a_shell_call_out_of_time_says_so(tmp_path: Path) -> None:
-    (found,) = await shell(ToolContext(working_dir=tmp_path), "echo begun; sleep 60", timeout_ms=500)
-    assert found["stdout"] == "begun\n"
-    assert found["outcome"] == {"type": "timeout"}
+async def test_a_shell_call_names_who_asked(tmp_path: Path) -> None:
+    heard = Heard()
+    own = shell_tool(Bash(observers=[heard]), ToolContext(working_dir=tmp_path))
+    await run(Agent(name="coder", model=Scripted(once(shell_call("true", "false"))), tools=[own]))
+    assert heard.callers == ["openai-agents"] * 2
+
+
+async def test_a_shell_command_out_of_time_says_so_and_the_next_has_its_own(tmp_path: Path, life: Lifeline) -> None:
+    late, next_one = await shell(
+        ToolContext(working_dir=tmp_path), f"{life.hold} echo begun; sleep 600", "echo next", timeout_ms=2000
+    )
+    assert late["outcome"] == {"type": "timeout"}
+    assert late["stdout"] == "begun\n"
+    assert "timed out after 2 s" in late["stderr"]
+    assert streams_in(next_one) == Streams("next\n", "", 0)
+    await life.ended()
+
+
+async def test_an_ended_command_has_the_exit_code_of_a_shell(tmp_path: Path) -> None:
+    found = await shell(ToolContext(working_dir=tmp_path), "exit 7", "kill -TERM $$", "nowhere", "printf 'a\\377'")
+    assert [each["outcome"]["exit_code"] for each in found] == [7, 143, 127, 0]
+    assert found[3]["stdout"] == "a\ufffd"
+
+
+async def test_a_shell_call_shows_no_secret(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, secrets=(SECRET,))
+    (found,) = await shell(ctx, f"echo {SECRET}; echo {SECRET} >&2")
+    assert (found["stdout"], found["stderr"]) == ("[secret]\n", "[secret]\n")
+
+
+FLOOD = "seq 100000; seq 100000 >&2"
 
 
 async def test_a_shell_call_gives_back_no_more_than_it_was_asked_for(tmp_path: Path) -> None:
-    (found,) = await shell(ToolContext(working_dir=tmp_path), "yes | head -c 100000", max_output_length=3000)
+    (found,) = await shell(ToolContext(working_dir=tmp_path), FLOOD, max_output_length=3000)
+    assert 1500 < len(found["stdout"]) + len(found["stderr"]) <= 3000
+    for text in (found["stdout"], found["stderr"]):
+        assert text.startswith("1\n2\n")
+        assert "left out" in text
+        assert text.endswith("\n100000\n")
+
+
+async def test_a_stream_may_have_what_the_other_does_not_need(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    (found,) = await shell(ctx, "seq 100000; echo alas >&2; exit 3", max_output_length=3000)
+    assert len(found["stdout"]) > 3000 // 2
+    assert found["stdout"].endswith("\n100000\n")
+    assert (found["stderr"], found["outcome"]["exit_code"]) == ("alas\n", 3)
+
+
+async def test_what_nacre_has_to_say_is_not_cut(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    (found,) = await shell(ctx, f"{FLOOD}; sleep 600", max_output_length=3000, timeout_ms=2000)
     assert len(found["stdout"]) + len(found["stderr"]) <= 3000
-    assert "bytes left out" in found["stdout"]
+    assert found["stderr"].rstrip().endswith("]")
+    assert "[nacre: timed out after 2 s" in found["stderr"]
+
+
+async def test_an_action_that_does_not_say_how_much_gets_what_a_model_can_read(tmp_path: Path) -> None:
+    (found,) = await shell(ToolContext(working_dir=tmp_path), "seq 400000")
+    assert len(found["stdout"]) <= 30_000
+    assert found["stdout"].endswith("\n400000\n")
+
+
+async def test_one_that_asks_for_too_much_gets_what_is_kept(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, limits=Limits(output=100_000))
+    (found,) = await shell(ctx, "seq 400000", max_output_length=10**12)
+    assert 90_000 < len(found["stdout"]) < 101_000
+
+
+async def test_commands_share_the_length_and_what_one_does_not_need_the_next_may_have(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    found = await shell(ctx, "echo short", FLOOD, FLOOD, "git push --force", max_output_length=6000)
+    assert found[0]["stdout"] == "short\n"
+    first, second = (len(each["stdout"]) for each in found[1:3])
+    assert 500 < first <= second
+    assert found[2]["stderr"].endswith("\n100000\n")
+    assert streams_in(found[3]) == STREAMS[2]
+
+
+async def test_what_is_left_out_takes_no_secret_apart(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, secrets=(SECRET,))
+    (found,) = await shell(ctx, f"for n in $(seq 900); do echo $n {SECRET}; done", max_output_length=2000)
+    assert "[secret]" in found["stdout"]
+    assert "hunter" not in found["stdout"]
+
+
+@pytest.mark.parametrize("most", [-1, 0, 1, 10])
+async def test_a_length_that_holds_nothing_is_no_error(tmp_path: Path, most: int) -> None:
+    (found,) = await shell(ToolContext(working_dir=tmp_path), "seq 1000; exit 3", max_output_length=most)
+    assert len(found["stdout"]) <= max(0, most)
+    assert found["outcome"] == {"type": "exit", "exit_code": 3}
+
+
+async def test_a_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
+    own = shell_tool(asking(), ToolContext(working_dir=tmp_path))
+    agent: Agent[Any] = Agent(
+        name="coder", model=Scripted(once(shell_call("ls", "touch one", "touch two"))), tools=[own]
+    )
+    first = await run(agent)
+    assert list(tmp_path.iterdir()) == []  # what is plain waits with the rest
+    state = first.to_state()
+    (interruption,) = first.interruptions
+    state.approve(interruption)
+    await run(agent, state)
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "two"}
+
+
+async def test_a_shell_asks_whatever_else_the_profiles_tool_would_need(tmp_path: Path) -> None:
+    more = Parameter(name="why", kind="string", to="description", required=True, description="What it is for.")
+    tool = replace(DEFAULT.tool, parameters=(DEFAULT.tool.parameters[0], more))
+    profile = replace(DEFAULT, tool=tool, policy=Policy(otherwise=Decision.ASK))
+    own = shell_tool(Bash(profile), ToolContext(working_dir=tmp_path))
+    first = await run(Agent(name="coder", model=Scripted(once(shell_call("touch made"))), tools=[own]))
+    assert len(first.interruptions) == 1
+
+
+async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
+    own = shell_tool(asking(), ToolContext(working_dir=tmp_path))
+    agent: Agent[Any] = Agent(
+        name="coder", model=Scripted(once(shell_call("touch made", "git push --force"))), tools=[own]
+    )
+    first = await run(agent)
+    state = first.to_state()
+    (interruption,) = first.interruptions
+    state.approve(interruption)
+    (item,) = outputs(await run(agent, state))
+    made, refused = item["output"]
+    assert streams_in(made) == Streams("", "", 0)
+    assert streams_in(refused) == STREAMS[2]
 
 
 async def test_a_command_that_cannot_be_meant_is_an_output_too(tmp_path: Path) -> None:
-    (found,) = await shell(ToolContext(working_dir=tmp_path), "  ")
-    assert "empty_command" in found["stderr"]
+    wrong, right = await shell(ToolContext(working_dir=tmp_path), "  ", "echo hello")
+    assert streams_in(wrong) == Streams("", "Error (empty_command): The command is empty. Give a shell command.\n", 125)
+    assert streams_in(right) == Streams("hello\n", "", 0)
 
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_openai_agents.py", tmp_path)
+
+
+def test_the_page_shows_what_works() -> None:
+    page = shown_for("OpenAI Agents SDK", ctx=ToolContext())
+    assert isinstance(page["agent"], Agent)

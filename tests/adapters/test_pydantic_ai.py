@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied, UnexpectedModelBehavior
+from pydantic_ai import (
+    Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    RunContext,
+    ToolApproved,
+    ToolDenied,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.messages import ModelMessage, ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from pydantic_ai.workspaces import Workspace, WorkspaceBackend, WorkspaceError, WorkspaceRef
+from pydantic_ai.workspaces import (
+    CommandResult,
+    Workspace,
+    WorkspaceBackend,
+    WorkspaceCommand,
+    WorkspaceError,
+    WorkspaceOutputLimitError,
+    WorkspaceRef,
+    WorkspaceTimeoutError,
+)
 from pydantic_ai.workspaces.conformance import WorkspaceBackendSuite
 
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.pydantic_ai import NacreToolset, NacreWorkspace
 from nacre.frozen import replace
 from nacre.profiles import DEFAULT
-from tests.adapters.conversation import TEXTS, next_call, plain, project
-from tests.adapters.examples import does_what_it_says
+from nacre.tasks import Tasks
+from nacre.types import Limits
+from tests.adapters.conversation import (
+    ASKED,
+    COMMANDS,
+    ERRORS,
+    ODD,
+    ODD_ERRORS,
+    OUTCOMES,
+    SECRET,
+    STREAMS,
+    TEXTS,
+    Heard,
+    next_call,
+    outcome_in,
+    plain,
+    project,
+    without_framework,
+)
+from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.examples import does_what_it_says, shown_for
+from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
@@ -50,18 +89,62 @@ def runs(*commands: str) -> FunctionModel:
     return FunctionModel(respond)
 
 
+def kind(part: ToolReturnPart | RetryPromptPart) -> str:
+    """Of a retry there were two shapes, over time."""
+    return "retried" if isinstance(part, RetryPromptPart) else part.outcome
+
+
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx = project(tmp_path)
-    agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(ctx=ctx)])
-    result = await agent.run("Look after the project.")
-    assert plain(told(result.all_messages()), ctx) == TEXTS
+    ctx, heard = project(tmp_path), Heard()
+    agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(Bash(observers=[heard]), ctx)])
+    found = answers((await agent.run("Look after the project.")).all_messages())
+    assert plain([str(part.content) for part in found], ctx) == TEXTS
+    assert [kind(part) == "retried" for part in found] == [bool(code) for code in ERRORS]
+    assert heard.callers == ["pydantic-ai"] * ASKED
 
 
-async def test_a_bad_call_is_a_retry_a_refusal_is_a_failure_and_an_exit_code_is_neither(tmp_path: Path) -> None:
+async def test_a_refusal_is_a_failure_and_an_exit_code_is_none(tmp_path: Path) -> None:
     agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(ctx=project(tmp_path))])
     found = answers((await agent.run("Look after the project.")).all_messages())
-    kinds = [getattr(part, "outcome", "retried") for part in found]
-    assert kinds == ["success", "success", "failed", "retried", "success", "success", "success", "success"]
+    assert [kind(part) for part in found] == ["success", "success", "failed", "retried"] + ["success"] * 4
+    data = [part.metadata for part in found if isinstance(part, ToolReturnPart) and kind(part) == "success"]
+    assert [outcome_in(each) for each in data] == [*OUTCOMES[:2], *OUTCOMES[4:]]
+
+
+async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+    ctx = project(tmp_path)
+
+    def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        done = len(told(messages))
+        call = ODD[done] if done < len(ODD) else None
+        return ModelResponse(parts=[TextPart("done") if call is None else ToolCallPart(call.name, call.arguments)])
+
+    agent = Agent(FunctionModel(respond), toolsets=[NacreToolset(ctx=ctx, max_retries=len(ODD))])
+    found = answers((await agent.run("Go.")).all_messages())
+    assert plain([str(part.content) for part in found], ctx) == await without_framework(ODD, ctx)
+    assert [kind(part) == "retried" for part in found] == [bool(code) for code in ODD_ERRORS]
+
+
+@pytest.mark.parametrize("given", ["{", "[]", "null", "7", '{"command": "ls"'])
+async def test_arguments_that_are_no_object_are_a_retry(tmp_path: Path, given: str) -> None:
+    def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        arguments: Any = [given, {"command": "echo hello"}]
+        done = len(told(messages))
+        return ModelResponse(parts=[ToolCallPart("Bash", arguments[done]) if done < 2 else TextPart("done")])
+
+    agent = Agent(FunctionModel(respond), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
+    wrong, right = answers((await agent.run("Go.")).all_messages())
+    assert kind(wrong) == "retried"
+    assert right.content == "hello"
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+    agent = Agent(
+        runs(f"{life.hold} (setsid sleep 600 &); sleep 600"),
+        toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))],
+    )
+    await ended_by(how, agent.run("Go."), life)
 
 
 async def test_the_answer_as_data_is_there_for_the_program(tmp_path: Path) -> None:
@@ -78,6 +161,18 @@ async def test_a_model_that_keeps_calling_wrongly_comes_to_its_limit(tmp_path: P
     agent = Agent(FunctionModel(respond), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path), max_retries=2)])
     with pytest.raises(UnexpectedModelBehavior):
         await agent.run("Go.")
+
+
+async def test_a_good_call_begins_the_count_anew(tmp_path: Path) -> None:
+    given = [{"comand": "ls"}, {"command": "echo hello"}] * 4
+
+    def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        done = len(told(messages))
+        over = done == len(given)
+        return ModelResponse(parts=[TextPart("done") if over else ToolCallPart("Bash", given[done])])
+
+    agent = Agent(FunctionModel(respond), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path), max_retries=1)])
+    assert (await agent.run("Go.")).output == "done"
 
 
 async def test_a_model_that_keeps_being_refused_does_not(tmp_path: Path) -> None:
@@ -108,6 +203,25 @@ async def test_what_needs_a_person_is_deferred_until_they_have_said(tmp_path: Pa
     assert approved or "Not today." in second.output
 
 
+async def test_what_was_approved_is_checked_anew_and_may_be_changed_by_who_approves(tmp_path: Path) -> None:
+    toolset = NacreToolset(asking(), ToolContext(working_dir=tmp_path), approvals=True)
+    agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    first = await agent.run("Go.")
+    (call,) = first.output.approvals
+    for command in ("touch other", "git push --force"):
+        says = DeferredToolResults(approvals={call.tool_call_id: ToolApproved(override_args={"command": command})})
+        second = await agent.run(message_history=first.all_messages(), deferred_tool_results=says)
+    assert "refused by git-push-force" in second.output
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
+async def test_the_contexts_own_approve_is_asked_instead(tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path, approve=lambda verdict: verdict.rule == "not-plain")
+    agent: Any = Agent(runs("touch made"), toolsets=[NacreToolset(asking(), ctx, approvals=True)])
+    await agent.run("Go.")
+    assert (tmp_path / "made").exists()
+
+
 async def test_without_approvals_what_needs_a_person_is_refused(tmp_path: Path) -> None:
     agent = Agent(runs("touch made"), toolsets=[NacreToolset(asking(), ToolContext(working_dir=tmp_path))])
     assert "nobody was asked" in (await agent.run("Go.")).output
@@ -124,8 +238,33 @@ async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
     assert "refused by git-push-force" in second.output
 
 
+class AsNobody(NacreWorkspace):
+    """Its commands are another user's, as they are in most containers."""
+
+    async def run(
+        self,
+        command: WorkspaceCommand,
+        *,
+        shell: bool = False,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> CommandResult:
+        words = ["sh", "-c", command] if isinstance(command, str) else command
+        drop = ["setpriv", "--reuid=65534", "--clear-groups", *words]
+        return await super().run(drop, env=env, timeout=timeout)
+
+
+@pytest.fixture
+def place_of_nobody() -> Iterator[Path]:
+    """Not below `tmp_path`, which is for its owner only."""
+    place = Path(tempfile.mkdtemp())
+    os.chown(place, 65534, -1)
+    yield place
+    shutil.rmtree(place)
+
+
 class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
-    """Its own suite. The environment is a directory, which is there before its backend is."""
+    """Its own suite, with every rule that it has."""
 
     @pytest.fixture
     def anyio_backend(self) -> str:
@@ -134,6 +273,11 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
     @pytest.fixture
     def backend(self, tmp_path: Path) -> WorkspaceBackend:
         return NacreWorkspace(tmp_path)
+
+    @pytest.fixture
+    def fresh_backend(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], WorkspaceBackend]:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        return NacreWorkspace
 
     @pytest.fixture
     def destructive_backend(self, tmp_path: Path) -> Callable[[], WorkspaceBackend]:
@@ -154,15 +298,110 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
 
         return destroy
 
+    async def test_permission_denied_uses_builtin_error(  # type: ignore[override]
+        self,
+        backend: WorkspaceBackend,
+        has_real_posix_shell: bool,
+        filesystem_honors_shell_permissions: bool,
+        request: pytest.FixtureRequest,
+    ) -> None:
+        """Root may do anything, and is let off by the suite; so this is somebody else then."""
+        if os.geteuid() == 0:
+            backend = AsNobody(request.getfixturevalue("place_of_nobody"))
+        await super().test_permission_denied_uses_builtin_error(
+            backend, has_real_posix_shell, filesystem_honors_shell_permissions
+        )
+
+
+async def test_the_same_conversation_in_a_workspace(tmp_path: Path) -> None:
+    ctx, heard = project(tmp_path), Heard()
+    assert ctx.working_dir is not None
+    workspace = NacreWorkspace(ctx.working_dir, bash=Bash(observers=[heard]), ctx=ctx)
+
+    async def shell(run: RunContext[None], command: str) -> list[Any]:
+        try:
+            result = await run.workspace.run(command, shell=True)
+        except WorkspaceError as error:
+            return [str(error)]
+        return [result.stdout, result.stderr, result.exit_code]
+
+    def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        done = len(answers(messages))
+        over = done == len(COMMANDS)
+        return ModelResponse(parts=[TextPart("done") if over else ToolCallPart("shell", {"command": COMMANDS[done]})])
+
+    agent = Agent(FunctionModel(respond), tools=[shell])
+    found = answers((await agent.run("Go.", workspace=workspace)).all_messages())
+    (task,) = Tasks(ctx.output_dir).list(all=False)
+    await Tasks(ctx.output_dir).kill(task.id)
+    listed, tested, refused, served = STREAMS
+    assert [part.content for part in found] == [
+        [listed.stdout, listed.stderr, listed.code],
+        [tested.stdout, tested.stderr, tested.code],
+        [refused.stderr.strip()],
+        [served.stdout, "", served.code],  # the two streams are the command's own here
+    ]
+    assert heard.callers == ["pydantic-ai"] * ASKED
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+async def test_a_workspace_command_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+    command = f"{life.hold} (setsid sleep 600 &); sleep 600"
+    await ended_by(how, NacreWorkspace(tmp_path).run(command, shell=True), life)
+
+
+async def test_a_workspace_command_out_of_time_tells_what_it_has_printed(tmp_path: Path, life: Lifeline) -> None:
+    with pytest.raises(WorkspaceTimeoutError) as error:
+        await NacreWorkspace(tmp_path).run(f"{life.hold} echo begun; sleep 600", shell=True, timeout=2)
+    assert error.value.stdout == "begun\n"
+    await life.ended()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan")])
+async def test_a_time_that_is_none_is_a_value_error(tmp_path: Path, timeout: float) -> None:
+    with pytest.raises(ValueError, match="time"):
+        await NacreWorkspace(tmp_path).run(["true"], timeout=timeout)
+
+
+async def test_a_workspace_shows_no_secret(tmp_path: Path) -> None:
+    ctx = ToolContext(secrets=(SECRET,), limits=Limits(output=1000))
+    backend = NacreWorkspace(tmp_path, ctx=ctx)
+    result = await backend.run(f"echo {SECRET}; echo {SECRET} >&2", shell=True)
+    assert (result.stdout, result.stderr) == ("[secret]\n", "[secret]\n")
+    with pytest.raises(WorkspaceOutputLimitError) as error:
+        await backend.run(f"yes {SECRET} | head -n 1000", shell=True)
+    assert error.value.limit == 1000
+    assert error.value.stdout.startswith("[secret]\n")
+    assert SECRET[:6] not in error.value.stdout
+
+
+async def test_a_file_that_holds_a_secret_cannot_be_read_through_a_workspace(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(f"the password is {SECRET}")
+    workspace = Workspace(NacreWorkspace(tmp_path, ctx=ToolContext(secrets=(SECRET,))))
+    with pytest.raises(WorkspaceError, match="damaged or incomplete"):
+        await workspace.read_text("file")
+
 
 async def test_what_is_refused_is_an_error_of_the_workspace(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="refused by git-push-force"):
         await NacreWorkspace(tmp_path).run("git push --force", shell=True)
 
 
-async def test_output_that_cannot_be_given_back_whole_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="more than can be returned"):
-        await NacreWorkspace(tmp_path).run("head -c 11M /dev/zero", shell=True)
+async def test_a_command_that_does_not_stop_printing_is_ended(tmp_path: Path, life: Lifeline) -> None:
+    with pytest.raises(WorkspaceOutputLimitError, match=r"more than 10,485,760 bytes") as error:
+        await NacreWorkspace(tmp_path).run(f"{life.hold} yes", shell=True)
+    assert error.value.stdout.startswith("y\ny\n")
+    assert len(error.value.stdout) == 64 * 1024
+    await life.ended()
+
+
+async def test_output_up_to_the_limit_is_whole(tmp_path: Path) -> None:
+    backend = NacreWorkspace(tmp_path, ctx=ToolContext(limits=Limits(output=1000)))
+    assert (await backend.run("seq 1000 | head -c 1000", shell=True)).stdout == "".join(
+        f"{number}\n" for number in range(1, 1001)
+    )[:1000]
+    with pytest.raises(WorkspaceOutputLimitError):
+        await backend.run("seq 1000 | head -c 1001 >&2", shell=True)
 
 
 @pytest.mark.linux
@@ -180,3 +419,8 @@ async def test_a_confined_workspace_confines_its_files_too(tmp_path: Path) -> No
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_pydantic_ai.py", tmp_path)
+
+
+def test_the_page_shows_what_works() -> None:
+    page = shown_for("pydantic-ai", model=runs())
+    assert isinstance(page["agent"], Agent)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,21 +12,96 @@ from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.extras import missing
 from nacre.adapters.files import check, reading, writing
 from nacre.adapters.streams import Streams, streams
-from nacre.adapters.toolbox import Toolbox
-from nacre.errors import AccessUnavailable
+from nacre.adapters.toolbox import Toolbox, asked_by
 from nacre.frozen import replace
+from nacre.observe import Audit
 from nacre.profiles import DEFAULT
-from tests.adapters.conversation import TEXTS, next_call, plain, project
+from nacre.tasks import Tasks
+from nacre.views.answers import Answer
+from tests.adapters.conversation import (
+    ASKED,
+    COMMANDS,
+    ERRORS,
+    ODD,
+    ODD_ERRORS,
+    OUTCOMES,
+    STREAMS,
+    TEXTS,
+    Heard,
+    next_call,
+    outcome_in,
+    plain,
+    plain_streams,
+    project,
+)
+from tests.adapters.examples import shown_for
 from tests.support.hosts import run_host
 
 
 async def test_the_conversation_without_any_framework(tmp_path: Path) -> None:
+    ctx, heard = project(tmp_path), Heard()
+    box = Toolbox(Bash(observers=[heard]), ctx, caller="a test")
+    said: list[Answer] = []
+    while (call := next_call([answer.text for answer in said])) is not None:
+        said.append(await box.call(call.name, call.arguments))
+    assert plain([answer.text for answer in said], ctx) == TEXTS
+    assert [answer.error for answer in said] == ERRORS
+    assert [outcome_in(answer.data) for answer in said] == OUTCOMES
+    assert heard.callers == ["a test"] * ASKED
+
+
+async def test_the_conversation_of_a_model_that_has_only_a_shell(tmp_path: Path) -> None:
+    ctx = project(tmp_path)
+    found = [streams(await Bash().run(command, ctx)) for command in COMMANDS]
+    (task,) = Tasks(ctx.output_dir).list(all=False)
+    await Tasks(ctx.output_dir).kill(task.id)
+    assert plain_streams(found, ctx) == STREAMS
+
+
+async def test_odd_calls_are_answered_and_the_next_one_works(tmp_path: Path) -> None:
     ctx = project(tmp_path)
     box = Toolbox(ctx=ctx)
-    said: list[str] = []
-    while (call := next_call(said)) is not None:
-        said.append((await box.call(call.name, call.arguments)).text)
-    assert plain(said, ctx) == TEXTS
+    found = [await box.call(call.name, call.arguments) for call in ODD]
+    assert [answer.error for answer in found] == ODD_ERRORS
+    undecodable, many, wide, secret, crashed, last = [answer.text for answer in found[-6:]]
+    assert undecodable == "a\ufffdb"
+    assert (many[:4], many[-7:]) == ("1\n2\n", "\n400000")
+    assert 20_000 < len(wide) <= 30_000
+    assert secret == "[nacre: exit 1]\n[secret]\ncat: nowhere/[secret]: No such file or directory"
+    assert crashed.startswith("[nacre: ended by SIGSEGV")
+    assert last == "still here"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(None, 7, [], "", "null", "{", '{"command": ', "[" * 100_000, b"\xff", {7: 8}, {"command": "echo \ud800"}),
+        *({"command": "a\0b"}, {"command": ["ls"]}, {"command": "ls", "timeout_seconds": float("nan")}),
+        *({"task_id": "\ud800"}, {"task_id": "x" * 100_000}, {"task_id": None}),
+    ],
+    ids=lambda given: repr(given)[:30],
+)
+@pytest.mark.parametrize("name", ["Bash", "TaskOutput", "KillShell", "Nothing"])
+async def test_whatever_is_passed_is_answered(tmp_path: Path, name: str, given: Any) -> None:
+    box = Toolbox(ctx=ToolContext(working_dir=tmp_path, output_dir=tmp_path))
+    answer = await box.call(name, given)
+    assert answer.error
+    assert answer.text.startswith(f"Error ({answer.error}): ")
+    assert len(answer.text) < 1000
+    assert box.asks(name, given) is None
+
+
+async def test_log_and_audit_trail_name_who_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="nacre.run")
+    trail = tmp_path / "audit.jsonl"
+    bash = Bash(observers=[Audit(trail)])
+    ctx = ToolContext(working_dir=tmp_path)
+    await Toolbox(bash, ctx, caller="an adapter").call("Bash", {"command": "true"})
+    await Toolbox(bash, replace(ctx, caller="my program"), caller="an adapter").call("Bash", {"command": "true"})
+    await bash.run("true", asked_by("an adapter", None))
+    expected = ["an adapter", "my program", "an adapter"]
+    assert [json.loads(line)["caller"] for line in trail.read_text().splitlines()] == expected
+    assert [record.nacre_caller for record in caplog.records] == expected  # type: ignore[attr-defined]
 
 
 def test_it_has_the_tool_of_the_profile_and_those_for_tasks() -> None:
@@ -89,11 +166,27 @@ async def test_files_by_commands_are_bytes_or_an_error(tmp_path: Path) -> None:
         check(await bash.run(writing(str(tmp_path), b""), ctx), str(tmp_path))
 
 
-def test_access_that_cannot_be_enforced_is_said_when_the_box_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    if "restricted" in Bash().access_modes:
-        pytest.skip("it can be, here")
-    with pytest.raises(AccessUnavailable):
-        Toolbox(ctx=ToolContext(access="restricted"))
+def test_access_that_cannot_be_enforced_is_said_when_the_box_is_made() -> None:
+    program = """
+        import logging
+        from nacre import ToolContext
+        from nacre.adapters.toolbox import Toolbox
+        from nacre.errors import AccessUnavailable
+        logging.disable()  # it warns of it, too
+        try:
+            Toolbox(ctx=ToolContext(access="restricted"))
+        except AccessUnavailable as error:
+            print(error.code)
+    """
+    assert run_host(program, env={"NACRE_PORTABLE": "1"}) == "access_unavailable\n"
+
+
+async def test_what_is_configured_counts_for_who_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.nacre.permissions]\ndeny = ["Bash(ls:*)"]\n')
+    monkeypatch.chdir(tmp_path)
+    page = shown_for("")
+    listed = [await Toolbox(*given).call("Bash", {"command": "ls"}) for given in ((), (page["bash"], page["ctx"]))]
+    assert [answer.data["outcome"]["kind"] for answer in listed] == ["exited", "refused"]
 
 
 ADAPTERS = ["anthropic", "claude_agent_sdk", "deepagents", "inspect_ai", "langchain", "openai_agents", "pydantic_ai"]
@@ -105,6 +198,20 @@ def test_an_adapter_without_its_framework_says_how_to_install_it(name: str) -> N
     program = f"""
         import sys
         sys.modules[{package!r}] = None
+        try:
+            import nacre.adapters.{name}
+        except ImportError as error:
+            print(error)
+    """
+    assert f"pip install 'nacre[{name.replace('_', '-')}]'" in run_host(program)
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_with_another_framework_than_it_knows_says_so_too(name: str) -> None:
+    package = {"langchain": "langchain_core", "openai_agents": "agents"}.get(name, name)
+    program = f"""
+        import sys, types
+        sys.modules[{package!r}] = types.ModuleType({package!r})
         try:
             import nacre.adapters.{name}
         except ImportError as error:

@@ -1,38 +1,54 @@
-"""Anthropic SDK: its `bash_20250124` tool over a session, and nacre's own tools, both for its tool runner.
+"""Anthropic SDK: its `bash_20250124` tool over a session, and nacre's own tools, both for its asynchronous tool runner.
 
     runner = client.beta.messages.tool_runner(model=…, messages=…, tools=[BashTool(), *task_tools()])
 
-`BashTool` keeps directory and exported variables from call to call, and `restart` forgets them. Each call is still a
-shell of its own, so there is nothing that could hang or be left behind. What needs a person's word goes to the
-context's `approve`.
+`BashTool` keeps directory and exported variables from call to call. Each call is still a shell of its own, so there is
+none that could hang. `restart` forgets all that, and ends what still runs. What needs a person's word goes to the
+context's `approve`. A call that cannot be meant is a result with `is_error`; a refusal and an exit code are not.
 """
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 from nacre.adapters.extras import missing
-from nacre.adapters.toolbox import Definition, Toolbox
+from nacre.adapters.toolbox import Definition, Toolbox, asked_by
+from nacre.arguments import Arguments
+from nacre.cancel import Cancel
+from nacre.errors import InvalidRequest, NacreError
+from nacre.frozen import replace
 from nacre.session import Session
+from nacre.tasks.tasks import Tasks
 from nacre.tool import Bash
 from nacre.types import ToolContext
-from nacre.views.answers import Answer
+from nacre.views.answers import Answer, problem
 
 try:
     from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, ToolError
 except ImportError as error:
     raise missing("anthropic", error) from error
 
-_RESTARTED = "The session was restarted: its directory and variables are those of the beginning. Tasks go on."
+CALLER = "anthropic"
+_RESTARTED = "The shell was restarted: its directory and variables are those of the beginning."
 
 
 class BashTool(BetaAsyncBuiltinFunctionTool):
-    """The bash that the model was trained with: `command`, or `restart`."""
+    """The bash that the model was trained with: `command`, or `restart`. One per conversation; calls take turns."""
 
     def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
         self._bash = bash or Bash()
-        self._ctx = ctx
-        self.session = Session(self._bash, ctx)
+        self._ctx = asked_by(CALLER, ctx)
+        self._tasks = Tasks(self._ctx.output_dir)
+        self._turn = asyncio.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._switch, self._begun = Cancel(), list[str]()
+        given = self._ctx.cancel
+        self._forget = None if given is None else given.on_cancel(self._switch.cancel)
+        self.session = Session(self._bash, replace(self._ctx, cancel=self._switch))
         """Where it is now, and what it has exported."""
 
     def to_dict(self) -> Any:
@@ -40,12 +56,40 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
 
     async def call(self, input: object) -> str:
         given: Any = input
+        try:
+            again = isinstance(given, dict) and Arguments(given).flag("restart", default=False)
+        except InvalidRequest as error:
+            return _said(problem(error))
+        if again:
+            return await self._restart(beside=bool(given.get("command")))
         if isinstance(given, dict):
-            if given.get("restart"):
-                self.session = Session(self._bash, self._ctx)
-                return _RESTARTED
             given = {name: value for name, value in given.items() if name != "restart"}
-        return _said(await self.session.call(given))
+        session, begun = self.session, self._begun
+        async with self._turn:
+            answer = await session.call(given)
+            if answer.result is not None and answer.result.task is not None:
+                begun.append(answer.result.task.id)
+        return _said(answer)
+
+    async def _restart(self, *, beside: bool) -> str:
+        switch, begun, forget = self._switch, self._begun, self._forget
+        self._begin()  # first: whatever becomes of the rest, the next call has a new one
+        if forget is not None:
+            forget()
+        switch.cancel()  # what runs, and what waits for its turn
+        async with self._turn:
+            ended = [id for id in begun if await self._ends(id)]
+        said = [_RESTARTED]
+        if ended:
+            said.append(f"What still ran in it was ended: {', '.join(ended)}.")
+        if beside:
+            said.append("The command beside `restart` was not run.")
+        return " ".join(said)
+
+    async def _ends(self, id: str) -> bool:
+        with suppress(NacreError, OSError):
+            return self._tasks.get(id).alive and not (await self._tasks.kill(id)).alive
+        return False
 
 
 class _Tool(BetaAsyncBuiltinFunctionTool):
@@ -64,13 +108,13 @@ class _Tool(BetaAsyncBuiltinFunctionTool):
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[_Tool]:
     """nacre's own `Bash` and the tools for tasks."""
-    box = Toolbox(bash, ctx, tasks=tasks)
+    box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
     return [_Tool(box, each) for each in box.definitions]
 
 
 def task_tools(ctx: ToolContext | None = None) -> list[_Tool]:
     """Only those for tasks, to go with `BashTool`."""
-    box = Toolbox(None, ctx)
+    box = Toolbox(None, ctx, caller=CALLER)
     return [_Tool(box, each) for each in box.definitions if each.name != box.name]
 
 

@@ -2,44 +2,50 @@
 
     options = ClaudeAgentOptions(mcp_servers={"nacre": server()}, allowed_tools=allowed(), tools=[])
 
-What needs a person's word goes to the context's `approve`.
+What needs a person's word goes to the context's `approve`. A call that cannot be meant is a result with `is_error`; a
+refusal and an exit code are not. The SDK's own helper for such servers would answer a call that does not fit the schema
+in its words; this one lets the tools say what to do instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
+from nacre import __version__
 from nacre.adapters.extras import missing
 from nacre.adapters.toolbox import Toolbox
 from nacre.tool import Bash
 from nacre.types import ToolContext
 
 try:
-    from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool, create_sdk_mcp_server
+    import mcp_types as types
+    from claude_agent_sdk import McpSdkServerConfig
+    from mcp.server.lowlevel import Server
 except ImportError as error:
     raise missing("claude-agent-sdk", error) from error
 
 NAME = "nacre"
+CALLER = "claude-agent-sdk"
 
 
 def server(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> McpSdkServerConfig:
-    box = Toolbox(bash, ctx, tasks=tasks)
-    found = [
-        SdkMcpTool(each.name, each.description, dict(each.schema), _handler(box, each.name)) for each in box.definitions
+    box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
+    listed = [
+        types.Tool(name=each.name, description=each.description, input_schema=dict(each.schema))
+        for each in box.definitions
     ]
-    return create_sdk_mcp_server(NAME, tools=found)
+
+    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        answer = await box.call(params.name, params.arguments or {})
+        return types.CallToolResult(content=[types.TextContent(text=answer.text)], is_error=bool(answer.error))
+
+    own: Server[Any] = Server(NAME, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+    return McpSdkServerConfig(type="sdk", name=NAME, instance=own)
 
 
 def allowed(bash: Bash | None = None, *, tasks: bool = True) -> list[str]:
     """The tools' names as the agent knows them, for `allowed_tools`."""
     return [f"mcp__{NAME}__{each.name}" for each in Toolbox(bash, tasks=tasks).definitions]
-
-
-def _handler(box: Toolbox, name: str) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    async def call(arguments: Any) -> dict[str, Any]:
-        answer = await box.call(name, arguments)
-        said: dict[str, Any] = {"content": [{"type": "text", "text": answer.text}]}
-        return {**said, "is_error": True} if answer.error else said
-
-    return call

@@ -2,39 +2,58 @@
 
     agent = create_deep_agent(model, backend=NacreBackend(ctx=ToolContext(working_dir=".", access="workspace")))
 
-A refused command exits with 126, and its output says why.
+A refused command exits with 126, and its output says why. What a model writes, edits or deletes with the file tools is
+judged like a command that does it. The scripts that deepagents itself has for its file tools are not: no model wrote
+them.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from copy import copy
 
+from nacre.adapters.bounded import bounded
 from nacre.adapters.extras import missing
-from nacre.adapters.files import check, reading, writing
+from nacre.adapters.files import check, reading, touching, writing
 from nacre.adapters.streams import streams
+from nacre.adapters.toolbox import asked_by
 from nacre.blocking import blocking
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
-from nacre.result import Result
+from nacre.policy.policy import EVERYTHING
+from nacre.result import Refused, Result
 from nacre.tool import Bash
 from nacre.types import MIB, Request, ToolContext
 
 try:
-    from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, FileUploadResponse
+    from deepagents.backends.protocol import (
+        EditResult,
+        ExecuteResponse,
+        FileDownloadResponse,
+        FileUploadResponse,
+        GlobResult,
+        GrepResult,
+        LsResult,
+        ReadResult,
+        WriteResult,
+    )
     from deepagents.backends.sandbox import BaseSandbox
 except ImportError as error:
     raise missing("deepagents", error) from error
 
-_LARGEST = 64 * MIB
+LARGEST = 64 * MIB
 """Bytes of a file that can be downloaded."""
+_SOME = 64 * 1024
+"""Bytes that are enough for a complaint."""
 
 
-class NacreBackend(BaseSandbox):
-    def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
-        self._bash = bash or Bash()
-        self._ctx = ctx or ToolContext()
-        self._id = f"nacre-{os.urandom(4).hex()}"
+class _Sandbox(BaseSandbox):
+    """What deepagents needs to do the rest by its own scripts."""
+
+    def __init__(self, bash: Bash, ctx: ToolContext, id: str) -> None:
+        self._bash = bash
+        self._ctx = ctx
+        self._id = id
 
     @property
     def id(self) -> str:
@@ -44,8 +63,10 @@ class NacreBackend(BaseSandbox):
         return blocking(self.aexecute(command, timeout=timeout))
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """`timeout=0`: as long as the profile allows."""
+        limit = float("inf") if timeout == 0 else timeout
         try:
-            result = await self._bash.run(Request(command, timeout=timeout or None, merge=True), self._ctx)
+            result = await self._bash.run(Request(command, timeout=limit, merge=True), self._ctx)
         except InvalidRequest as error:
             return ExecuteResponse(output=f"Error ({error.code}): {error}", exit_code=125)
         said = streams(result)
@@ -63,32 +84,108 @@ class NacreBackend(BaseSandbox):
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         return [await self._read(path) for path in paths]
 
-    async def _write(self, path: str, data: bytes) -> Any:
+    async def _write(self, path: str, data: bytes) -> str | None:
         try:
-            check(await self._run(writing(path, data)), path)
-        except OSError as error:
+            check(await self._run(writing(_absolute(path), data), _SOME), path)
+        except (OSError, InvalidRequest) as error:
             return _code(error)
         return None
 
     async def _read(self, path: str) -> FileDownloadResponse:
         try:
-            result = await self._run(reading(path))
+            result = await self._run(reading(_absolute(path)), LARGEST)
+            if result.out.seen > LARGEST:
+                return FileDownloadResponse(path=path, error=f"the file has more than {LARGEST // MIB} MB")
             check(result, path)
-        except OSError as error:
+        except (OSError, InvalidRequest) as error:
             return FileDownloadResponse(path=path, error=_code(error))
         return FileDownloadResponse(path=path, content=result.out.head + result.out.tail)
 
-    async def _run(self, request: Request) -> Result:
-        limits = replace(self._ctx.limits, output=_LARGEST, spill=0)
-        return await self._bash.run(request, replace(self._ctx, limits=limits))
+    async def _run(self, request: Request, most: int) -> Result:
+        return await bounded(self._bash, request, self._ctx, most)
 
 
-def _code(error: OSError) -> Any:
-    """In the words of its protocol."""
+class NacreBackend(_Sandbox):
+    def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
+        bash, ctx = bash or Bash(), asked_by("deepagents", ctx)
+        bash.constraints(ctx)  # what cannot be enforced here is known now
+        super().__init__(bash, ctx, f"nacre-{os.urandom(4).hex()}")
+        unchecked = copy(bash)
+        unchecked.profile = replace(bash.profile, policy=EVERYTHING)
+        self._scripts = _Sandbox(unchecked, ctx, self.id)
+        self._scripts.grep_exclude_dirs = self.grep_exclude_dirs
+
+    def ls(self, path: str) -> LsResult:
+        return self._scripts.ls(path)
+
+    async def als(self, path: str) -> LsResult:
+        return await self._scripts.als(path)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        return self._scripts.read(file_path, offset, limit)
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        return await self._scripts.aread(file_path, offset, limit)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        return self._scripts.grep(pattern, path, glob, max_count=max_count)
+
+    async def agrep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        return await self._scripts.agrep(pattern, path, glob, max_count=max_count)
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        return self._scripts.glob(pattern, path)
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        return await self._scripts.aglob(pattern, path)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        return blocking(self.awrite(file_path, content))
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        refusal = await self._refusal(file_path)
+        return await self._scripts.awrite(file_path, content) if refusal is None else WriteResult(error=refusal)
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        return blocking(self.aedit(file_path, old_string, new_string, replace_all))
+
+    async def aedit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        refusal = await self._refusal(file_path)
+        if refusal is not None:
+            return EditResult(error=refusal)
+        return await self._scripts.aedit(file_path, old_string, new_string, replace_all)
+
+    async def _refusal(self, path: str) -> str | None:
+        """Why a command that writes this file would be refused."""
+        try:
+            result = await self._run(touching(path), _SOME)
+        except InvalidRequest as error:
+            return f"Error ({error.code}): {error}"
+        return streams(result).stderr.strip() if isinstance(result.outcome, Refused) else None
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise InvalidRequest("bad_path", f"{path!r} is no absolute path.", field="path", hint="Begin with a slash.")
+    return path
+
+
+def _code(error: OSError | InvalidRequest) -> str:
+    """In the words of its protocol, where it has any."""
     match error:
         case FileNotFoundError():
             return "file_not_found"
         case IsADirectoryError():
             return "is_directory"
-        case _:
+        case PermissionError(strerror=str(said)) if said.startswith("["):
+            return said  # refused, and why
+        case PermissionError():
             return "permission_denied"
+        case InvalidRequest() | NotADirectoryError():
+            return "invalid_path"
+        case _:
+            return str(error)

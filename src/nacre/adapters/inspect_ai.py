@@ -4,31 +4,34 @@
     Task(…, sandbox=SandboxEnvironmentSpec("nacre", NacreSandboxConfig(access="workspace")))
 
 Each sample has a directory of its own, which goes with it, as does everything that it has left running. Commands are
-checked, and confined as far as the configuration says; a refused one exits with 126, and stderr says why. Files go
-through commands too, so that what confines those confines them. It shares this machine's file system and kernel: for
-code that one would not run at all, take a virtual machine.
+checked, and confined as far as the configuration says; a refused one exits with 126, and stderr says why. Files are
+the evaluation's own business: confined like commands, since they go through them, and not checked. It shares this
+machine's file system and kernel: for code that one would not run at all, take a virtual machine.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import shlex
 import shutil
 import tempfile
+from contextlib import nullcontext
 from typing import Any, Literal, overload
 
+from nacre.adapters.bounded import bounded, exceeded
 from nacre.adapters.extras import missing
 from nacre.adapters.files import check, reading, writing
 from nacre.adapters.streams import streams
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
-from nacre.policy.policy import Policy
+from nacre.policy.policy import EVERYTHING, Policy
 from nacre.profiles import DEFAULT
-from nacre.result import Captured, Refused, Result, TimedOut
+from nacre.result import Exited, Lost, NotStarted, Result, TimedOut
 from nacre.tasks.tasks import Tasks
 from nacre.tool import Bash
-from nacre.types import Access, Limits, Request, ToolContext
+from nacre.types import Access, Request, ToolContext
 
 try:
     from inspect_ai.util import (
@@ -37,14 +40,21 @@ try:
         SandboxEnvironment,
         SandboxEnvironmentConfigType,
         SandboxEnvironmentLimits,
+        SandboxUnavailableError,
+        SandboxUserUnsupportedError,
         sandboxenv,
     )
+    from inspect_ai.util import concurrency as taking_turns
     from pydantic import BaseModel
 except ImportError as error:
     raise missing("inspect-ai", error) from error
 
 _SOME = 65_536
 """Bytes that are enough for a complaint."""
+_FILE_TIMEOUT = 600.0
+"""Seconds that reading or writing a file may take."""
+_SYSTEM = "/usr/bin:/bin:/usr/sbin:/sbin"
+"""Where the program that changes the user is looked for: what goes ahead of a command is nobody else's choice."""
 
 
 class NacreSandboxConfig(BaseModel):
@@ -53,33 +63,40 @@ class NacreSandboxConfig(BaseModel):
     model_config = {"frozen": True, "extra": "forbid"}
 
     access: Access = "unrestricted"
-    network: bool = False
-    """For `workspace`."""
+    network: bool | Literal["loopback"] | tuple[int, ...] = False
+    """For `workspace`, as in `ToolContext`."""
     user: str | None = None
-    """Who runs what names nobody; only root can choose."""
+    """Who runs what names nobody. Only root can choose, and only for commands that are not confined."""
 
 
 @sandboxenv(name="nacre")
 class NacreSandboxEnvironment(SandboxEnvironment):
     def __init__(self, config: NacreSandboxConfig | None = None, *, policy: Policy = DEFAULT.policy) -> None:
+        super().__init__()
         self._config = config or NacreSandboxConfig()
         self._bash = Bash(replace(DEFAULT, policy=policy, timeout=float("inf"), max_timeout=float("inf")))
+        self._own_bash = Bash(replace(DEFAULT, policy=EVERYTHING, timeout=_FILE_TIMEOUT))
+        who = self._account(None)
         self._own = tempfile.mkdtemp(prefix="nacre-sandbox-")
         self.directory = os.path.join(self._own, "work")
         """Where commands start, and relative paths begin."""
         self.state = os.path.join(self._own, "state")
         os.mkdir(self.directory)
-        if self._config.user is not None and os.geteuid() == 0:
-            os.chmod(self._own, 0o711)
-            shutil.chown(self.directory, self._config.user)
+        if who is not None:
+            shutil.chown(self.directory, who.pw_uid, who.pw_gid)
+
+    @classmethod
+    async def task_init(cls, task_name: str, config: SandboxEnvironmentConfigType | None) -> None:
+        """What cannot be enforced here fails the task, not each of its commands."""
+        made = _configuration(config)
+        Bash().constraints(ToolContext(access=made.access, network=made.network))
+        _account(made.user, made.access)
 
     @classmethod
     async def sample_init(
         cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
-        if config is not None and not isinstance(config, NacreSandboxConfig):
-            raise ValueError(f"the configuration of a nacre sandbox is a NacreSandboxConfig, not {config!r}")
-        return {"default": cls(config)}
+        return {"default": cls(_configuration(config))}
 
     @classmethod
     async def sample_cleanup(
@@ -96,12 +113,17 @@ class NacreSandboxEnvironment(SandboxEnvironment):
     def config_deserialize(cls, config: dict[str, Any]) -> BaseModel:
         return NacreSandboxConfig(**config)
 
+    def default_polling_interval(self) -> float:
+        return 0.2  # it is near
+
     async def close(self) -> None:
         """End what is left running, and remove the directory."""
-        tasks = Tasks(self.state)
-        for task in tasks.list(all=False):
-            await tasks.kill(task.id)
-        shutil.rmtree(self._own, ignore_errors=True)
+        try:
+            tasks = Tasks(self.state)
+            for task in tasks.list(all=False):
+                await tasks.kill(task.id)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, self._own, ignore_errors=True)
 
     async def exec(
         self,
@@ -114,28 +136,27 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
-        who = user or self._config.user
-        if who is not None and not _exists(who):
-            text = f"unable to find user {who}: no matching entries in passwd file"
-            return ExecResult(False, 126, text, "")
         most = SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE
-        request = Request(_as(who, cmd), stdin=input, cwd=cwd, env=dict(env or {}), timeout=timeout)
-        result = await self._run(request, most)
+        request = self._request(cmd, user, env=env, cwd=cwd, stdin=input, timeout=timeout)
+        async with taking_turns("subprocesses", _at_once()) if concurrency else nullcontext():
+            result = await self._run(self._bash, request, most)
         said = streams(result)
-        for part in (result.out, result.err):
-            if part.seen > most:
-                raise OutputLimitExceededError(
-                    SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE_STR, _beginning(part, most).decode("utf-8", "replace")
-                )
-        if isinstance(result.outcome, TimedOut):
-            raise TimeoutError(f"the command did not end in {timeout} s, and was ended")
-        if said.code == 126 and not isinstance(result.outcome, Refused):
-            raise PermissionError(said.stderr.strip())
+        if (beginning := exceeded(result, most)) is not None:
+            raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE_STR, beginning)
+        match result.outcome:
+            case TimedOut(after):
+                late = TimeoutError(f"the command did not end in {after:g} s, and was ended")
+                late.truncated_output = said.stdout + said.stderr  # type: ignore[attr-defined]  # inspect_ai shows it
+                raise late
+            case NotStarted() | Lost():
+                raise SandboxUnavailableError(said.stderr.strip())
+            case Exited(126) if not await self._found(cmd[0], user, env=env, cwd=cwd):
+                raise PermissionError(said.stderr.strip())
         return ExecResult(said.code == 0, said.code, said.stdout, said.stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
         data = contents.encode() if isinstance(contents, str) else contents
-        check(await self._run(self._by_user(writing(self._path(file), data)), _SOME), file)
+        check(await self._on_file(writing(self._path(file), data), _SOME), file)
 
     @overload
     async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
@@ -145,53 +166,106 @@ class NacreSandboxEnvironment(SandboxEnvironment):
 
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
         most = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
-        result = await self._run(self._by_user(reading(self._path(file))), most)
-        check(result, file)
+        result = await self._on_file(reading(self._path(file)), most)
         if result.out.seen > most:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
+        check(result, file)
         data = result.out.head + result.out.tail
         return data.decode() if text else data
 
-    async def _run(self, request: Request, most: int) -> Result:
-        """Holds a little more than the limit, and twice that is what is kept of either end."""
+    async def _on_file(self, request: Request, most: int) -> Result:
+        """By whoever runs what names nobody."""
+        if self._account(None) is None:
+            return await self._run(self._own_bash, request, most)
+        by_user = self._request(["bash", "-c", request.command], None, env=dict(request.env), stdin=request.stdin)
+        return await self._run(self._own_bash, by_user, most)
+
+    async def _found(self, program: str, user: str | None, *, env: dict[str, str] | None, cwd: str | None) -> bool:
+        """It was there, and could be run: then it was its own word that it could not go on."""
+        looks = self._request(["bash", "-c", 'type -P -- "$0"', program], user, env=env, cwd=cwd)
+        return (await self._run(self._own_bash, looks, _SOME)).exit_code == 0
+
+    async def _run(self, bash: Bash, request: Request, most: int) -> Result:
         config = self._config
         ctx = ToolContext(
             working_dir=self.directory,
             access=config.access,
             network=config.network,
             output_dir=self.state,
-            limits=Limits(output=2 * most, spill=0),
+            caller="inspect-ai",
         )
         try:
-            return await self._bash.run(request, ctx)
+            return await bounded(bash, request, ctx, most)
         except InvalidRequest as error:
             if error.field == "cwd":
                 raise FileNotFoundError(str(error)) from error
             raise ValueError(str(error)) from error
 
-    def _by_user(self, request: Request) -> Request:
-        user = self._config.user
-        return request if user is None else replace(request, command=_as(user, ["sh", "-c", request.command]))
+    def _request(
+        self,
+        words: list[str],
+        user: str | None,
+        *,
+        env: dict[str, str] | None = None,
+        cwd: str | None = None,
+        stdin: str | bytes | None = None,
+        timeout: float | None = None,
+    ) -> Request:
+        """`exec`: the first word is a program, whatever it may mean to a shell."""
+        if not words:
+            raise ValueError("there is no command")
+        account, env = self._account(user), dict(env or {})
+        if account is not None:
+            os.chmod(self._own, 0o711)  # whoever it is may come to where he works
+            ids = ["--reuid", str(account.pw_uid), "--regid", str(account.pw_gid), "--init-groups"]
+            words = [_changes_user(), *ids, "--", *words]
+            env = {"HOME": account.pw_dir, "USER": account.pw_name, "LOGNAME": account.pw_name, **env}
+        return Request(f"exec -- {shlex.join(words)}", stdin=stdin, cwd=cwd, env=env, timeout=timeout)
+
+    def _account(self, user: str | None) -> pwd.struct_passwd | None:
+        return _account(user or self._config.user, self._config.access)
 
     def _path(self, file: str) -> str:
         return os.path.join(self.directory, file)
 
 
-def _as(user: str | None, words: list[str]) -> str:
-    """The command line, run by somebody."""
-    if user is not None and user not in (str(os.geteuid()), pwd.getpwuid(os.geteuid()).pw_name):
-        words = ["runuser", "-u", user, "--", "sh", "-c", 'exec "$@"', "sh", *words]
-    return shlex.join(words)
+def _configuration(config: SandboxEnvironmentConfigType | None) -> NacreSandboxConfig:
+    if config is None:
+        return NacreSandboxConfig()
+    if not isinstance(config, NacreSandboxConfig):
+        raise ValueError(f"the configuration of a nacre sandbox is a NacreSandboxConfig, not {config!r}")
+    return config
 
 
-def _exists(user: str) -> bool:
+def _account(user: str | None, access: Access) -> pwd.struct_passwd | None:
+    """Whom to become; None: we are. SandboxUserUnsupportedError: nobody can."""
+    if user is None:
+        return None
     try:
-        pwd.getpwnam(user)
-    except KeyError:
-        return user.isdigit()
-    return True
+        found = pwd.getpwuid(int(user)) if user.isdecimal() else pwd.getpwnam(user)
+    except (KeyError, OverflowError, ValueError):
+        raise SandboxUserUnsupportedError(f"there is no user {user!r} on this machine") from None
+    if found.pw_uid == os.geteuid():
+        return None
+    if os.geteuid() != 0:
+        raise SandboxUserUnsupportedError(f"only root can run commands as {user!r}")
+    if access != "unrestricted":
+        raise SandboxUserUnsupportedError(f"a confined command has no privileges, and cannot become {user!r}")
+    return found
 
 
-def _beginning(part: Captured, most: int) -> bytes:
-    """`head` is half of what is held, and that is twice the limit."""
-    return (part.head + part.tail)[:most] if not part.dropped else part.head[:most]
+def _at_once() -> int:
+    """How many subprocesses an evaluation may have: its `max_subprocesses`, which has no public name."""
+    try:
+        from inspect_ai.util._subprocess import max_subprocesses_context_var
+    except ImportError:
+        return os.cpu_count() or 1
+    return int(max_subprocesses_context_var.get())
+
+
+def _changes_user() -> str:
+    """It becomes the command, so that nothing stands between that and who waits for it; and the checker knows it."""
+    found = shutil.which("setpriv", path=_SYSTEM)
+    if found is None:
+        raise SandboxUserUnsupportedError("setpriv (of util-linux) is needed to run commands as somebody else")
+    return found

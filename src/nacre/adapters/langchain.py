@@ -24,7 +24,7 @@ except ImportError as error:
 
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[BaseTool]:
-    box = Toolbox(bash, ctx, tasks=tasks)
+    box = Toolbox(bash, ctx, caller="langchain", tasks=tasks)
     return [_tool(box, each) for each in box.definitions]
 
 

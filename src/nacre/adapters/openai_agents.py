@@ -4,22 +4,25 @@
     agent = Agent(name="coder", tools=[shell_tool(ctx=ToolContext(working_dir="."))])
 
 What needs a person's word interrupts the run, and runs once that call has been approved in the run's state; where the
-context has an `approve` of its own, that is asked instead.
+context has an `approve` of its own, that is asked instead. Arguments that are no JSON object interrupt it as well: the
+SDK wants a person's word for what it cannot show to whoever decides. A tool's output is text here, and has no mark for
+errors: a call that cannot be meant is answered with one that begins with `Error`.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from nacre.adapters.extras import missing
-from nacre.adapters.streams import streams
+from nacre.adapters.streams import Streams, streams
 from nacre.adapters.toolbox import Approve, Definition, Toolbox
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
-from nacre.result import TimedOut
+from nacre.output.shape import LEAST_CHARS, Options, shape
+from nacre.result import Captured, Result, TimedOut
 from nacre.tool import Bash
 from nacre.types import Request, ToolContext
-from nacre.verdict import Verdict
 
 try:
     from agents import (
@@ -31,14 +34,20 @@ try:
         ShellCommandRequest,
         ShellResult,
         ShellTool,
+        Tool,
     )
     from agents.tool_context import ToolContext as CallContext
 except ImportError as error:
     raise missing("openai-agents", error) from error
 
 
-def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[FunctionTool]:
-    box = Toolbox(bash, ctx, tasks=tasks)
+CALLER = "openai-agents"
+_LONGEST = 30_000
+"""Characters of what an action gives back that does not say how many."""
+
+
+def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[Tool]:
+    box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
     return [_tool(box, each) for each in box.definitions]
 
 
@@ -50,7 +59,10 @@ def _tool(box: Toolbox, definition: Definition) -> FunctionTool:
         return answer.text
 
     async def needs_approval(run: RunContextWrapper[Any], arguments: dict[str, Any], call: str) -> bool:
-        return box.ctx.approve is None and box.asks(name, arguments) is not None
+        return box.asks(name, arguments) is not None
+
+    # A function only where it may say yes: what is no object cannot be shown to one, and would interrupt the run.
+    can_ask = name == box.name and box.ctx.approve is None
 
     return FunctionTool(
         name=name,
@@ -58,51 +70,73 @@ def _tool(box: Toolbox, definition: Definition) -> FunctionTool:
         params_json_schema=dict(definition.schema),
         on_invoke_tool=invoke,
         strict_json_schema=False,  # what may be left out is not "required or null", as strict schemas want it
-        needs_approval=needs_approval,
+        needs_approval=needs_approval if can_ask else False,
     )
 
 
 def _approve(box: Toolbox, run: RunContextWrapper[Any], tool: str, call: str) -> Approve | None:
-    """What the run's state says of this very call; None: as the context has it."""
-    if box.ctx.approve is not None:
-        return None
-
-    def approve(_: Verdict) -> bool:
-        return run.is_tool_approved(tool, call) is True
-
-    return approve
+    """What the run's state says of this very call; None: as the context has it, which may be that nobody is asked."""
+    said = None if box.ctx.approve is not None else run.is_tool_approved(tool, call)
+    return None if said is None else lambda _: said is True
 
 
 def shell_tool(bash: Bash | None = None, ctx: ToolContext | None = None, *, name: str = "shell") -> ShellTool:
-    """The API's own shell tool, run here. Each command is a shell of its own."""
-    box = Toolbox(bash, ctx, tasks=False)
+    """The API's own shell tool, run here. Each command of an action is a shell of its own, one after the other, each
+    with the action's time. They share the length that it allows; what is left out is left out of the middle."""
+    box = Toolbox(bash, ctx, caller=CALLER, tasks=False)
 
     async def execute(request: ShellCommandRequest) -> ShellResult:
         action = request.data.action
         approve = _approve(box, request.ctx_wrapper, name, request.data.call_id) or box.ctx.approve
-        most = action.max_output_length
-        limits = (
-            replace(box.ctx.limits, output=most // 3) if most else box.ctx.limits
-        )  # of each stream; the rest is ours
-        ctx = replace(box.ctx, approve=approve, limits=limits)
-        output = [await _run(box.bash, command, action.timeout_ms, ctx) for command in action.commands]
+        left, output = action.max_output_length, list[ShellCommandOutput]()
+        left = _LONGEST if left is None else max(0, left)
+        for number, command in enumerate(action.commands):
+            share = left // (len(action.commands) - number)
+            found = await _run(box.bash, command, action.timeout_ms, replace(box.ctx, approve=approve), share)
+            left = max(0, left - len(found.stdout) - len(found.stderr))
+            output.append(found)
         return ShellResult(output=output, max_output_length=action.max_output_length)
 
     async def needs_approval(run: RunContextWrapper[Any], action: ShellActionRequest, call: str) -> bool:
-        calls = [{"command": command} for command in action.commands]
-        return box.ctx.approve is None and any(box.asks(box.name, each) is not None for each in calls)
+        if box.ctx.approve is not None:
+            return False
+        with suppress(InvalidRequest):  # its output says what is wrong
+            return any(box.asks_about(Request(command)) is not None for command in action.commands)
+        return False
 
     return ShellTool(executor=execute, name=name, needs_approval=needs_approval)
 
 
-async def _run(bash: Bash, command: str, milliseconds: int | None, ctx: ToolContext) -> ShellCommandOutput:
+async def _run(bash: Bash, command: str, milliseconds: int | None, ctx: ToolContext, share: int) -> ShellCommandOutput:
     timeout = milliseconds / 1000 if milliseconds else None
     try:
         result = await bash.run(Request(command, timeout=timeout), ctx)
     except InvalidRequest as error:
         text = f"Error ({error.code}): {error}\n"
         return ShellCommandOutput(stderr=text, outcome=ShellCallOutcome(type="exit", exit_code=125), command=command)
-    said = streams(result)
+    said = _fitted(result, share)
     timed_out = isinstance(result.outcome, TimedOut)
     outcome = ShellCallOutcome(type="timeout") if timed_out else ShellCallOutcome(type="exit", exit_code=said.code)
     return ShellCommandOutput(stdout=said.stdout, stderr=said.stderr, outcome=outcome, command=command)
+
+
+def _fitted(result: Result, share: int) -> Streams:
+    """In so many characters, if that is enough to say anything. Neither stream takes more than half from the other, and
+    what nacre has to say is not cut."""
+    said = streams(result)
+    if len(said.stdout) + len(said.stderr) <= share:
+        return said
+    err = result.err.masked(result.hidden)
+    notes = said.stderr.removeprefix(err).lstrip("\n")
+    room = max(0, share - len(notes))
+    for_err = min(len(err), max(room // 2, room - len(said.stdout)))
+    out = _shortened(result, result.out, said.stdout, room - for_err)
+    return Streams(out, _shortened(result, result.err, err, for_err) + notes, said.code)
+
+
+def _shortened(result: Result, captured: Captured, text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    secrets = () if result.hidden is None else result.hidden.values()
+    options = Options(chars=max(LEAST_CHARS, most - 1))
+    return shape(captured, options, secrets=secrets, spill=result.spill).text + "\n"

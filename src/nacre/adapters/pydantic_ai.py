@@ -2,28 +2,32 @@
 
     agent = Agent(model, toolsets=[NacreToolset(ctx=ToolContext(working_dir="."))])
 
-A call that cannot be meant is a `ModelRetry`, within `max_retries`. What is refused is a failed result that costs no
-retry: the model is to do something else, not the same again. With `approvals=True` what needs a person's word ends the
-run with `DeferredToolRequests`, and runs when the run goes on with their approval. A result's metadata is the answer as
-data.
+A call that cannot be meant is a `ModelRetry`, and more than `max_retries` of them in a row end the run. What is refused
+is a failed result that costs no retry: the model is to do something else, not the same again. With `approvals=True`
+what needs a person's word ends the run with `DeferredToolRequests`, and runs when the run goes on with their approval.
+A result's metadata is the answer as data.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 import os
 import shlex
+import tempfile
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
+from nacre.adapters.bounded import bounded
 from nacre.adapters.extras import missing
 from nacre.adapters.streams import streams
-from nacre.adapters.toolbox import Approve, Toolbox
+from nacre.adapters.toolbox import Approve, Toolbox, asked_by
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
-from nacre.profiles import DEFAULT, Profile
-from nacre.result import Exited, Refused, Result, Signalled, TimedOut
+from nacre.result import Captured, Exited, Hides, Refused, Result, Signalled, TimedOut
 from nacre.tool import Bash
-from nacre.types import MIB, Request, StrPath, ToolContext
+from nacre.types import KIB, MIB, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
 
 try:
@@ -44,6 +48,9 @@ try:
 except ImportError as error:
     raise missing("pydantic-ai", error) from error
 
+CALLER = "pydantic-ai"
+_PREVIEW = 64 * KIB
+"""Bytes of a stream that is too long, for whoever asks how it began."""
 _OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 """What is in it, the tools themselves look at: they say more about it, and the same everywhere."""
 
@@ -59,7 +66,7 @@ class NacreToolset(AbstractToolset[Any]):
         max_retries: int = 3,
         id: str | None = None,
     ) -> None:
-        self._box = Toolbox(bash, ctx, tasks=tasks)
+        self._box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
         self._approvals = approvals
         self._max_retries = max_retries
         self._id = id
@@ -118,68 +125,83 @@ def _matter(verdict: Verdict) -> dict[str, Any]:
 
 class NacreWorkspace:
     """A directory of this machine as a workspace backend: its commands are checked, confined and owned by nacre, and
-    end with whoever waits for them. Files go through commands too, so that what confines those confines them."""
+    end with whoever waits for them. Files go through commands too, so that what confines those confines them.
 
-    def __init__(self, working_dir: StrPath, *, profile: Profile = DEFAULT, ctx: ToolContext | None = None) -> None:
-        ctx = ctx or ToolContext()
-        self._given = os.path.abspath(working_dir)
-        self._bash = Bash(replace(profile, timeout=float("inf"), max_timeout=float("inf")))  # who wants one, says so
-        self._limit = 10 * MIB if ctx.limits.output is None else ctx.limits.output
-        self._ctx = replace(ctx, limits=replace(ctx.limits, output=self._limit, spill=0))
+    Without a `working_dir` there is a new one from the first operation on, which stays until somebody removes it.
+    """
+
+    def __init__(
+        self, working_dir: StrPath | None = None, *, bash: Bash | None = None, ctx: ToolContext | None = None
+    ) -> None:
+        ctx = asked_by(CALLER, ctx)
+        self._given = None if working_dir is None else os.path.abspath(working_dir)
+        self._resolved = ""
+        self._bash = copy(bash or Bash())
+        # who wants a time limit, says so with each command
+        self._bash.profile = replace(self._bash.profile, timeout=math.inf, max_timeout=math.inf)
+        self._ctx = ctx
+        self._most = 10 * MIB if ctx.limits.output is None else ctx.limits.output
 
     @property
-    def ref(self) -> WorkspaceRef:
-        return WorkspaceRef(provider="nacre", id=self._given)
+    def ref(self) -> WorkspaceRef | None:
+        return None if self._given is None else WorkspaceRef(provider="nacre", id=self._given)
 
     async def working_dir(self) -> str:
         return self._place()
 
+    async def realpath(self, path: str) -> str:
+        return await asyncio.to_thread(os.path.realpath, os.path.join(self._place(), path))
+
     def _place(self) -> str:
-        place = os.path.realpath(self._given)
-        if not os.path.isdir(place):
+        if self._given is None:
+            self._given = tempfile.mkdtemp(prefix="nacre-workspace-")
+        self._resolved = self._resolved or os.path.realpath(self._given)
+        if not os.path.isdir(self._resolved):
             raise WorkspaceUnavailableError(f"there is no directory {self._given}")
-        return place
+        return self._resolved
 
     async def run(
         self,
         command: WorkspaceCommand,
         *,
         shell: bool = False,
-        cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> CommandResult:
         if isinstance(command, str) is not shell:
             raise TypeError("a string needs shell=True, a sequence of words shell=False")
-        if cwd is not None and not os.path.isabs(cwd):
-            raise ValueError(f"cwd is not absolute: {cwd!r}")
+        if timeout is not None and math.isinf(timeout):
+            raise ValueError("the timeout is infinite: leave it out")
         place = self._place()
         text = command if isinstance(command, str) else shlex.join(command)
-        request = Request(text, cwd=cwd, env=dict(env or {}), timeout=timeout)
+        request = Request(text, env=dict(env or {}), timeout=timeout)
         try:
-            result = await self._bash.run(request, replace(self._ctx, working_dir=place))
+            result = await bounded(self._bash, request, replace(self._ctx, working_dir=place), self._most)
         except InvalidRequest as error:
-            raise (FileNotFoundError if error.field == "cwd" else ValueError)(str(error)) from error
+            raise ValueError(str(error)) from error
         self._place()  # a result from a place that is gone is none
-        return _completed(result, self._limit)
+        return _completed(result, self._most)
 
 
-def _completed(result: Result, limit: int) -> CommandResult:
+def _completed(result: Result, most: int) -> CommandResult:
     """As the contract has it: an exit code of the command's own, and output that is whole; anything else raises."""
+    if max(result.out.seen, result.err.seen) > most:
+        text = (
+            f"the command was ended: it printed more than {most:,} bytes. Let it print to a file, and read parts of it"
+        )
+        begun = {"stdout": _beginning(result.out, result.hidden), "stderr": _beginning(result.err, result.hidden)}
+        raise WorkspaceOutputLimitError(text, limit=most, **begun)
     said = streams(result)
     match result.outcome:
         case TimedOut(after):
             text = f"the command timed out after {after:g} s, and was ended with all that it had started"
             raise WorkspaceTimeoutError(text, stdout=said.stdout, stderr=said.stderr)
         case Exited() | Signalled():
-            pass
+            return CommandResult(exit_code=said.code, stdout=said.stdout, stderr=result.err.masked(result.hidden))
         case _:
             raise WorkspaceError(said.stderr.strip())
-    if result.out.dropped or result.err.dropped:
-        text = f"the command printed {result.seen:,} bytes, more than can be returned"
-        begun = {
-            "stdout": result.out.head.decode("utf-8", "replace"),
-            "stderr": result.err.head.decode("utf-8", "replace"),
-        }
-        raise WorkspaceOutputLimitError(text, limit=limit, **begun)
-    return CommandResult(exit_code=said.code, stdout=said.stdout, stderr=result.err.masked(result.hidden))
+
+
+def _beginning(captured: Captured, hidden: Hides | None) -> str:
+    text = captured.head[:_PREVIEW].decode("utf-8", "replace")
+    return text if hidden is None else hidden.mask(text, ends_cut=True)

@@ -1,13 +1,13 @@
 """Toolbox: the tools of one conversation, as every framework wants them. A call in, an Answer out. Knows no framework.
 
 `Bash` in the words of its profile, and the three for tasks beside it. What cannot be meant is an answer with an error
-code, never an exception; access that cannot be enforced here raises when the box is made.
+code, never an exception; access that cannot be enforced here raises when the box is made. Log, audit trail and spans
+name the adapter as who asked, unless the context has named somebody.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -20,12 +20,11 @@ from nacre.frozen import frozen, replace
 from nacre.tasks import tools
 from nacre.tasks.tasks import Tasks
 from nacre.tool import Bash
-from nacre.types import ToolContext
+from nacre.types import Request, ToolContext
 from nacre.verdict import Decision, Verdict
 from nacre.views.answers import Answer
 
 Approve: TypeAlias = Callable[[Verdict], Awaitable[bool] | bool]
-_ERROR = re.compile(r"Error \((\w+)\): ")
 
 
 @frozen
@@ -37,12 +36,20 @@ class Definition:
     schema: Mapping[str, Any]
 
 
+def asked_by(caller: str, ctx: ToolContext | None) -> ToolContext:
+    """The context of calls that this adapter makes."""
+    ctx = ctx or ToolContext()
+    return ctx if ctx.caller else replace(ctx, caller=caller)
+
+
 class Toolbox:
     """`tasks=False`: without the tools that list, read and end background tasks."""
 
-    def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> None:
+    def __init__(
+        self, bash: Bash | None = None, ctx: ToolContext | None = None, *, caller: str = "", tasks: bool = True
+    ) -> None:
         self.bash = bash or Bash()
-        self.ctx = ctx or ToolContext()
+        self.ctx = asked_by(caller, ctx)
         self.tasks = Tasks(self.ctx.output_dir)
         own = self.bash.definition(self.ctx)
         self.name: str = own["name"]
@@ -54,27 +61,33 @@ class Toolbox:
         """`approve` stands in for the context's, for this call."""
         if name == self.name:
             return await self.bash.call(arguments, self.ctx if approve is None else replace(self.ctx, approve=approve))
+        names = [each.name for each in self.definitions]
+        if name not in names:
+            text = f"Error (no_such_tool): There is no tool {name!r:.60}. Use {' or '.join(names)}."
+            return Answer(text=text, data={"text": text}, error="no_such_tool")
         given: Any = _parsed(arguments)
-        text = await tools.call(name, given, self.tasks, secrets=self.ctx.secrets)
-        failed = _ERROR.match(text)
-        return Answer(text=text, data={"text": text}, error=failed[1] if failed else "")
+        said = await tools.reply(name, given, self.tasks, secrets=self.ctx.secrets)
+        return Answer(text=said.text, data={"text": said.text}, error=said.error)
 
     def asks(self, name: str, arguments: Mapping[str, Any] | str) -> Verdict | None:
         """What a person has to be asked before this call, for frameworks that ask ahead of it. The call checks anew."""
         if name != self.name:
             return None
         try:
-            request = request_from(arguments, self.bash.profile)
-            place = directory_for(request, self.ctx)
-            verdict = check(request.command, cwd=place, env=request.env, policy=self.bash.profile.policy)
+            return self.asks_about(request_from(arguments, self.bash.profile))
         except InvalidRequest:
             return None  # the call says what is wrong with it
+
+    def asks_about(self, request: Request) -> Verdict | None:
+        """The same of a request. `InvalidRequest`: it cannot be run there."""
+        place = directory_for(request, self.ctx)
+        verdict = check(request.command, cwd=place, env=request.env, policy=self.bash.profile.policy)
         return verdict if verdict.decision is Decision.ASK else None
 
 
 def _parsed(arguments: Mapping[str, Any] | str) -> Any:
     """What is no JSON stays what it is, and the tool says so."""
-    if isinstance(arguments, str):
+    if isinstance(arguments, str | bytes):
         with suppress(ValueError, RecursionError):
             return json.loads(arguments)
     return arguments

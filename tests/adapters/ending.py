@@ -1,0 +1,37 @@
+"""The two ways in which a framework's run is ended by who waits for it, at a moment when its command runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from tests.support.lifeline import Lifeline
+
+ENDINGS = ("cancelled", "out of time")
+
+
+async def ended_by(how: str, run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
+    """The run has a command that holds the line: that is over, with everything that it has started."""
+    if how == "cancelled":
+        task = asyncio.ensure_future(run)
+        await life.held()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        with pytest.raises(TimeoutError):
+            await _until_held(run, life)
+    await life.ended()
+
+
+async def _until_held(run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
+    async def expire() -> None:
+        await life.held()
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+        group.create_task(expire())
+        await run
