@@ -17,6 +17,7 @@ from mcp_types import (
 )
 
 from nacre.adapters.mcp import shapes, waiting
+from nacre.adapters.mcp.extension import hidden_from
 from nacre.adapters.mcp.running import Runner
 from nacre.adapters.mcp.settings import Settings
 from nacre.adapters.mcp.told import complaint, told
@@ -24,9 +25,8 @@ from nacre.adapters.mcp.waiting import fields
 from nacre.arguments import Arguments
 from nacre.checking import check
 from nacre.directories import directory_for
-from nacre.environment import host_environment
 from nacre.errors import NacreError
-from nacre.hidden import Hidden, remembered
+from nacre.hidden import Hidden
 from nacre.tasks import Tasks
 from nacre.tasks import tools as task_tools
 from nacre.tool import Bash
@@ -58,7 +58,7 @@ class Tools:
         name, arguments = params.name, params.arguments or {}
         if name == self._own:
             return await self._runner.run(ctx, params)
-        hidden = Hidden((*self._settings.context.secrets, *remembered()), host_environment())
+        hidden = hidden_from(self._settings.context.secrets)
         try:
             if name in _TASK_TOOLS:
                 return await self._about_tasks(name, arguments, hidden)

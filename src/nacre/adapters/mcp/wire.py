@@ -1,7 +1,8 @@
 """The standard streams of a server: two private files in their place, for the protocol alone.
 
 Afterwards 0 is empty and 1 is stderr: a print, a warning, a library or a child that writes to stdout writes to stderr,
-and none of them can read what the client sends. Nothing of the protocol's files is inherited.
+and none of them can read what the client sends. Nothing of the protocol's files is inherited. Where a client has made
+stdout and stderr one, what is for stderr is lost: it would be in the middle of the protocol.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ def guarded() -> Wire:
     """Take the standard streams. To be called before anything else can print."""
     reads = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
     writes = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    if os.path.sameopenfile(writes, 2) and not os.isatty(2):
+        os.dup2(nothing, 2)
     os.close(nothing)
     os.dup2(2, 1)
     return Wire(os.fdopen(reads, "rb"), os.fdopen(writes, "wb", buffering=0))
