@@ -147,7 +147,7 @@ def result_from(task: Task, tasks: Tasks, room: int, hidden: Hidden) -> Result:
         both=both,
         duration=task.duration,
         pid=task.pid,
-        task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file),
+        task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
         hidden=hidden,
     )
 

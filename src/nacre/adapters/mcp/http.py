@@ -46,6 +46,7 @@ async def serve(settings: Settings, at: socket.socket, token: str) -> None:
         access_log=False,
         server_header=False,
         lifespan="on",
+        proxy_headers=False,
         ws="none",
         timeout_graceful_shutdown=_GRACE,
     )

@@ -32,7 +32,7 @@ class Progress:
         self._hidden = hidden
         self._began = time.monotonic()
         self._end = b""
-        self._kept = max(_KEPT, *(4 * len(value.encode()) for value in ("", *hidden.values())))
+        self._kept = max(_KEPT, *(8 * len(value) for value in ("", *hidden.values())))
         self.bytes = 0
 
     def see(self, chunk: Chunk) -> None:

@@ -46,7 +46,8 @@ class Runner:
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         hidden = Hidden(self._settings.context.secrets, host_environment())
-        approval, progress, cancel = Approval(ctx, params), Progress(hidden), Cancel()
+        approval, cancel = Approval(ctx, params), Cancel()
+        progress = Progress(hidden) if ctx.meta is not None and ctx.meta.get("progress_token") is not None else None
         own = replace(self._settings.context, cancel=cancel, approve=approval.approve, caller=caller_of(ctx))
         wanted = math.inf
 
@@ -57,13 +58,13 @@ class Runner:
                 request = replace(request, yield_after=min(wanted, self._settings.budget))
             async with aclosing(self._bash.stream(request, ctx)) as events:
                 async for event in events:
-                    if isinstance(event, Chunk):
+                    if progress is not None and isinstance(event, Chunk):
                         progress.see(event)
                     yield event
 
         call = asyncio.ensure_future(answered(self._settings.profile, params.arguments or {}, own, stream))
         try:
-            if ctx.meta is not None and ctx.meta.get("progress_token") is not None:
+            if progress is not None:
                 await progress.report(call, lambda at, said: ctx.session.report_progress(at, message=said))
             answer = await asyncio.shield(call)
         except (NacreError, OSError) as error:

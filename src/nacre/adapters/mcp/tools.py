@@ -82,7 +82,7 @@ class Tools:
             description=f"{found['description']}\n\n{budget}",
             input_schema=found["inputSchema"],
             output_schema=shapes.of_view(self._bash.profile.view),
-            annotations=hints(self._settings.access),
+            annotations=hints(self._settings.access, partial=self._settings.context.allow_partial),
         )
 
     def _task_tools(self) -> list[Tool]:
@@ -167,13 +167,13 @@ class Tools:
         return told(text, verdict.to_dict())
 
 
-def hints(access: Access) -> ToolAnnotations:
-    """For who decides whether a person is asked before a call."""
+def hints(access: Access, *, partial: bool) -> ToolAnnotations:
+    """For who decides whether a person is asked before a call. `partial`: the network may be open all the same."""
     return ToolAnnotations(
         read_only_hint=access == "restricted",
         destructive_hint=access != "restricted",
         idempotent_hint=False,
-        open_world_hint=access == "unrestricted",
+        open_world_hint=access == "unrestricted" or partial,
     )
 
 
