@@ -32,8 +32,10 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def proxy(url: str, token: str, meant: Meant | None = None) -> Iterator[str]:
-    """Its own address."""
+def proxy(
+    url: str, token: str, meant: Meant | None = None, hear: Callable[[bytes], None] = lambda data: None
+) -> Iterator[str]:
+    """Its own address. `hear` is given what the server says."""
     there = urlsplit(url).netloc
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,6 +58,7 @@ def proxy(url: str, token: str, meant: Meant | None = None) -> Iterator[str]:
                 self.send_header("Connection", "close")
                 self.end_headers()
                 while data := answer.read1():
+                    hear(data)
                     self.wfile.write(data)
             finally:
                 self.close_connection = True
@@ -67,7 +70,7 @@ def proxy(url: str, token: str, meant: Meant | None = None) -> Iterator[str]:
 
         def _named(self, text: str) -> str:
             for name in ("localhost", "127.0.0.1"):
-                text = text.replace(f"{name}:{self.server.server_address[1]}", there)
+                text = text.replace(f"{name}:{server.server_port}", there)
             return text
 
         def _taken(self, body: bytes, headers: dict[str, str], meant: Meant) -> bytes:
@@ -90,7 +93,7 @@ def proxy(url: str, token: str, meant: Meant | None = None) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://localhost:{server.server_address[1]}{urlsplit(url).path}"
+        yield f"http://localhost:{server.server_port}{urlsplit(url).path}"
     finally:
         server.shutdown()
         server.server_close()
