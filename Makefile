@@ -51,6 +51,7 @@ test-mcp: ## the MCP server with the official client, in environments of their o
 
 .PHONY: test-mcp-tools
 test-mcp-tools: ## the MCP server with the official conformance suite, inspector and TypeScript client (needs npm)
+	scripts/need-npm.sh
 	scripts/test-mcp-tools.sh $(ARGS)
 
 .PHONY: test-all
