@@ -49,9 +49,10 @@ test-user: ## the same as a user without privileges (from root; else just the te
 test-mcp: ## the MCP server with the official client, in environments of their own
 	scripts/test-mcp.sh $(ARGS)
 
-.PHONY: test-inspector
-test-inspector: ## the MCP server with the official inspector (needs npm; after test-mcp)
-	scripts/test-inspector.sh $(ARGS)
+.PHONY: test-mcp-tools
+test-mcp-tools: ## the MCP server with the official conformance suite, inspector and TypeScript client (needs npm)
+	scripts/need-npm.sh
+	scripts/test-mcp-tools.sh $(ARGS)
 
 .PHONY: test-all
 test-all: ## the same on every Python from 3.11 up that is here

@@ -7,32 +7,33 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from nacre.cli.speak import put, say
 from nacre.cli.usage import UsageError
 from nacre.cli.words import Words, sort_out, whole
-from nacre.errors import NacreError
+from nacre.errors import InvalidConfig, NacreError
 
 if TYPE_CHECKING:
     from nacre.adapters.mcp.settings import Settings
-    from nacre.types import Access
 
 TOKEN = "NACRE_MCP_TOKEN"
+MISCONFIGURED = 2
 _VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
 _HELP = """\
 usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout
 
   --http PORT        on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token that is printed
                      to stderr, or the one that NACRE_MCP_TOKEN holds
-  --profile NAME     which tool (default: default; `nacre profiles` lists them)
+  --profile NAME     which tool (`nacre profiles` lists them)
   --access MODE      unrestricted, workspace or restricted: what commands may do
+  --no-config        as nacre comes, whatever is configured (`nacre config` shows that)
   --cwd DIR          where commands start (default: here)
   --allow DIR        they may only start here or below (may be repeated)
   --budget SECONDS   a call is answered within that; what takes longer goes on as a task (default: 45)
 
-Needs: pip install 'nacre[mcp]'. It ends when its client does. exit codes: 0; 125 nacre itself failed; 126 the access
-cannot be enforced here.
+Needs: pip install 'nacre[mcp]'. It ends when its client does. exit codes: 0; 2 the configuration cannot be meant; 125
+nacre itself failed; 126 the access cannot be enforced here.
 """
 
 
@@ -41,7 +42,7 @@ class MissingExtra(NacreError):
 
 
 def mcp(words: list[str]) -> int:
-    asked = sort_out("mcp", words, flags=(), valued=_VALUED, takes=(0, 0))
+    asked = sort_out("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
     if "--help" in asked:
         put(_HELP)
         return 0
@@ -50,7 +51,12 @@ def mcp(words: list[str]) -> int:
     port = whole(asked, "--http")
     if port is not None and not 0 <= port < 65536:
         raise UsageError(f"--http {port} is no port.", "Give one from 0 to 65535.", field="http")
-    settings = settings_from(asked)
+    try:
+        settings = settings_from(asked)
+    except InvalidConfig as error:
+        say(str(error))
+        return MISCONFIGURED
+    token = _taken_token()
     if port is None:
         from nacre.adapters.mcp.wire import guarded
 
@@ -61,38 +67,51 @@ def mcp(words: list[str]) -> int:
 
         anyio.run(stdio.serve, settings, wire)
     else:
-        _over_http(settings, port)
+        _over_http(settings, port, token)
     return 0
 
 
 def settings_from(asked: Words) -> Settings:
+    """What is configured where it works, with what was asked for here over it."""
     from nacre.adapters.mcp.settings import BUDGET, Settings
-    from nacre.profiles import named
-    from nacre.types import ToolContext
+    from nacre.config import load
 
+    given = {"profile": asked.last("--profile"), "access": asked.last("--access")}
+    config = load(
+        asked.last("--cwd"),
+        arguments={name: value for name, value in given.items() if value is not None},
+        files="--no-config" not in asked,
+    )
     return Settings(
-        profile=named(asked.last("--profile") or "default"),
-        context=ToolContext(
+        profile=config.profile,
+        context=config.context(
             working_dir=asked.last("--cwd"),
-            access=cast("Access", asked.last("--access") or "unrestricted"),
             allowed_paths=tuple(map(os.path.abspath, asked.values.get("--allow", ()))),
         ),
         budget=_seconds(asked.last("--budget"), BUDGET),
     )
 
 
-def _over_http(settings: Settings, port: int) -> None:
+def _taken_token() -> str:
+    """The one that we were given, which no command is to have."""
+    from nacre.adapters.mcp.conceal import conceal_variable
+
+    given = os.environ.pop(TOKEN, "")
+    if given:
+        conceal_variable(TOKEN)
+    return given
+
+
+def _over_http(settings: Settings, port: int, given: str) -> None:
     import secrets
 
-    from nacre.frozen import replace
-
-    given = os.environ.pop(TOKEN, "")  # no command is to have it
-    token = given or secrets.token_urlsafe(32)
-    settings = replace(settings, context=replace(settings.context, secrets=(token,)))
     import anyio
 
     from nacre.adapters.mcp import http
+    from nacre.frozen import replace
 
+    token = given or secrets.token_urlsafe(32)
+    settings = replace(settings, context=replace(settings.context, secrets=(*settings.context.secrets, token)))
     try:
         at = http.listening(port)
     except OSError as error:

@@ -1,7 +1,14 @@
-"""The suite needs the SDK: without it there is nothing here to collect. `make test-mcp` installs it."""
+"""The suites need the SDK, or programs from the npm registry: without them there is nothing here to collect. `make
+test-mcp` and `make test-mcp-tools` install them."""
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("mcp_types") else ["test_*.py"]
+_TOOLS = ["test_conformance.py", "test_inspector.py", "test_typescript.py"]
+
+if not find_spec("mcp_types"):
+    collect_ignore_glob = ["test_*.py"]
+elif "NACRE_MCP_TOOLS" not in os.environ:
+    collect_ignore_glob = _TOOLS

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
 import select
+import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,15 +32,32 @@ ASKS = "git reset --hard"
 """The checker wants a person's word; where there is no repository nothing happens."""
 
 
+_HOME = tempfile.mkdtemp(prefix="nacre-mcp-home-")
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+_SHIM = Path(__file__).with_name("older-node.mjs")
+
+
 def environment() -> dict[str, str]:
-    """What a client passes on, and what this test run needs to find its processes again."""
-    passed = ("HOME", "PATH", "XDG_STATE_HOME", "NACRE_PORTABLE", "LD_LIBRARY_PATH", "TMPDIR", MARK)
-    return {name: os.environ[name] for name in passed if name in os.environ}
+    """What a client passes on, and what this test run needs to find its processes again. Its home is empty."""
+    passed = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NACRE_PORTABLE", "LD_LIBRARY_PATH", "TMPDIR", MARK)
+    return {"HOME": _HOME, **{name: os.environ[name] for name in passed if name in os.environ}}
 
 
-def parameters(*options: str, cwd: Path) -> StdioServerParameters:
+def node(program: str) -> list[str]:
+    """A command line for a program of the packages that `make test-mcp-tools` has installed."""
+    return ["node", "--import", str(_SHIM), str(package(program))]
+
+
+def package(path: str) -> Path:
+    return Path(os.environ["NACRE_MCP_TOOLS"], "@modelcontextprotocol", path)
+
+
+def parameters(*options: str, cwd: Path, env: Mapping[str, str] | None = None) -> StdioServerParameters:
     return StdioServerParameters(
-        command=PYTHON, args=["-W", "error", "-m", "nacre", "mcp", *options], env=environment(), cwd=str(cwd)
+        command=PYTHON,
+        args=["-W", "error", "-m", "nacre", "mcp", *options],
+        env={**environment(), **(env or {})},
+        cwd=str(cwd),
     )
 
 
@@ -97,19 +117,22 @@ class Raw:
         self.send({"method": "notifications/initialized"})
         return dict(answer["result"])
 
-    def call(self, id: int, name: str, **arguments: Any) -> None:
-        self.send({"id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+    def call(self, id: int, name: str, *, meta: Mapping[str, Any] | None = None, **arguments: Any) -> None:
+        params = {"name": name, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
+        self.send({"id": id, "method": "tools/call", "params": params})
 
 
 @contextmanager
-def raw(*options: str, cwd: Path, stderr: int = subprocess.DEVNULL) -> Iterator[Raw]:
+def raw(
+    *options: str, cwd: Path, stderr: int = subprocess.DEVNULL, env: Mapping[str, str] | None = None
+) -> Iterator[Raw]:
     with subprocess.Popen(
         [PYTHON, "-W", "error", "-m", "nacre", "mcp", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
         cwd=cwd,
-        env=environment(),
+        env={**environment(), **(env or {})},
     ) as process:
         try:
             yield Raw(process)
@@ -118,9 +141,15 @@ def raw(*options: str, cwd: Path, stderr: int = subprocess.DEVNULL) -> Iterator[
 
 
 @contextmanager
-def listening(*options: str, cwd: Path, token: str = "") -> Iterator[tuple[str, str]]:
+def listening(
+    *options: str,
+    cwd: Path,
+    token: str = "",
+    env: Mapping[str, str] | None = None,
+    pids: list[int] | None = None,
+) -> Iterator[tuple[str, str]]:
     """A server on HTTP: its address, and what it says on stderr."""
-    env = {**environment(), **({"NACRE_MCP_TOKEN": token} if token else {})}
+    env = {**environment(), **(env or {}), **({"NACRE_MCP_TOKEN": token} if token else {})}
     with subprocess.Popen(
         [PYTHON, "-W", "error", "-m", "nacre", "mcp", "--http", "0", *options],
         stdin=subprocess.DEVNULL,
@@ -130,6 +159,8 @@ def listening(*options: str, cwd: Path, token: str = "") -> Iterator[tuple[str, 
         env=env,
     ) as process:
         try:
+            if pids is not None:
+                pids.append(process.pid)
             assert process.stderr is not None
             said = process.stderr.readline().decode() + process.stderr.readline().decode()
             url = re.search(r"http://\S+", said)

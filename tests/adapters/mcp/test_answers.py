@@ -15,7 +15,7 @@ from tests.adapters.mcp.door import ASKS, MODES
 
 pytestmark = pytest.mark.mcp
 
-COMMANDS = ("echo hello", "exit 3", "kill -KILL $$", "rm -rf ~", ASKS, "printf '\\377\\0'", "seq 100000", "sleep 60")
+COMMANDS = ("echo hello", "exit 3", "kill -KILL $$", "git push -f", ASKS, "printf '\\377\\0'", "seq 100000", "sleep 60")
 
 
 @pytest.mark.parametrize("mode", MODES)

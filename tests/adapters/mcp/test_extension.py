@@ -1,21 +1,38 @@
-"""The tasks extension: a call that takes long is one call to the model, whatever the client has to do for it."""
+"""The tasks extension: a call that takes long is one call to the model, whatever the client has to do for it.
+
+Also against the protocol's own conformance suite, in test_conformance.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp_types import CallToolResult, Request, RequestParams, Result
 
-from tests.adapters.mcp.door import parameters, text_of
+from nacre.adapters.mcp.extension import Deadlines
+from nacre.tasks import Tasks
+from tests.adapters.mcp.door import Raw, parameters, raw, text_of
 from tests.support.lifeline import Gate, Lifeline
 
 pytestmark = pytest.mark.mcp
+
+SOURCE = """
+The extension's document: https://github.com/modelcontextprotocol/ext-tasks, specification/2026-07-28/tasks.md at commit
+fb36f4006b7dec281d822571f137fadbacae963e, read on 2026-11-16.
+"""
+HANDLE = {"resultType", "taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs"}
+"""`CreateTaskResult = Result & Task`: flat, with no `result`, `error` or `inputRequests` yet."""
+ACKNOWLEDGED = {"resultType": "complete"}
+"""Of `tasks/cancel` and `tasks/update`, with nothing of the task."""
+MISSING_CAPABILITY, INVALID_PARAMS, METHOD_NOT_FOUND = -32021, -32602, -32601
+EXTENSION = "io.modelcontextprotocol/tasks"
 
 
 class TaskHandle(Result):
@@ -44,13 +61,13 @@ class TaskRequest(Request[TaskParams, str]):
 
 
 class TaskExtension(ClientExtension):
-    """As the extension's document has it: poll until there is a result."""
+    """Polls until there is a result. Between two polls it waits at the server, with a tool."""
 
-    identifier = "io.modelcontextprotocol/tasks"
+    identifier = EXTENSION
 
-    def __init__(self, *, cancels: bool = False, gate: Gate | None = None) -> None:
+    def __init__(self, *, cancels: bool = False, gate: Gate | None = None, pause: float = 20) -> None:
         self.states: list[str] = []
-        self._cancels, self._gate = cancels, gate
+        self._cancels, self._gate, self._pause = cancels, gate, pause
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
         return [ResultClaim(result_type="task", model=TaskHandle, resolve=self._resolve)]
@@ -69,19 +86,19 @@ class TaskExtension(ClientExtension):
             self.states.append(state.status)
             if self._gate is not None:
                 self._gate.open()
-            await asyncio.sleep(0.05)
+            await ctx.session.call_tool("TaskWait", {"task_ids": [handle.task_id], "timeout": self._pause})
         self.states.append(state.status)
         return CallToolResult.model_validate(state.result or {"content": []})
 
 
 async def test_the_client_polls_and_the_model_gets_one_answer(tmp_path: Path, gate: Gate) -> None:
     extension = TaskExtension(gate=gate)
-    async with Client(parameters("--budget", "0.3", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
+    async with Client(parameters("--budget", "0.5", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
         await client.list_tools()
         result = await client.call_tool("Bash", {"command": f"echo begun; {gate.wait}; echo over; exit 4"})
     assert text_of(result).splitlines()[:3] == ["[nacre: exit 4]", "begun", "over"]
     assert result.structured_content["exit_code"] == 4
-    assert (extension.states[0], extension.states[-1]) == ("working", "completed")
+    assert (extension.states[:2], extension.states[-1]) == (["working", "working"], "completed")
 
 
 async def test_a_task_that_the_client_cancels_is_ended(tmp_path: Path, life: Lifeline) -> None:
@@ -97,7 +114,7 @@ async def test_a_task_that_the_client_cancels_is_ended(tmp_path: Path, life: Lif
 async def test_after_the_time_that_the_model_wanted_to_wait_it_is_told_that_it_goes_on(
     tmp_path: Path, life: Lifeline
 ) -> None:
-    extension = TaskExtension()
+    extension = TaskExtension(pause=0.3)
     async with Client(parameters("--budget", "0.3", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
         await client.list_tools()
         result = await client.call_tool("Bash", {"command": f"{life.hold} sleep 600", "timeout_seconds": 1})
@@ -107,8 +124,109 @@ async def test_after_the_time_that_the_model_wanted_to_wait_it_is_told_that_it_g
         await life.ended()
 
 
-async def test_a_client_without_the_extension_has_no_such_methods(tmp_path: Path) -> None:
-    async with Client(parameters(cwd=tmp_path), mode="2026-07-28") as client:
-        request = TaskRequest(method="tasks/get", params=TaskParams(task_id="bash-00000000"))
-        with pytest.raises(MCPError):
-            await client.session.send_request(request, Result)
+@contextmanager
+def extended(*options: str, cwd: Path, env: dict[str, str] | None = None) -> Iterator[Asking]:
+    with raw(*options, cwd=cwd, env=env) as client:
+        yield Asking(client)
+
+
+class Asking:
+    """Requests of the current revision, each with what the client can do."""
+
+    def __init__(self, client: Raw) -> None:
+        self._client, self._id = client, 0
+
+    def __call__(self, method: str, *, declares: bool = True, **params: Any) -> dict[str, Any]:
+        """The result, or the error."""
+        self._id += 1
+        capabilities: dict[str, Any] = {"extensions": {EXTENSION: {}}} if declares else {}
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }
+        self._client.send({"id": self._id, "method": method, "params": {**params, "_meta": meta}})
+        answer = self._client.answer(self._id)
+        found = dict(answer["result"] if "result" in answer else answer["error"])
+        found.pop("_meta", None)
+        return found
+
+    def handle(self, command: str, **arguments: Any) -> dict[str, Any]:
+        return self("tools/call", name="Bash", arguments={"command": command, **arguments})
+
+
+def test_every_message_is_as_the_document_has_it(tmp_path: Path, gate: Gate, life: Lifeline) -> None:
+    with extended("--budget", "0.5", cwd=tmp_path) as ask:
+        capabilities = ask("server/discover")["capabilities"]
+        assert capabilities["extensions"] == {EXTENSION: {}}
+        assert "tasks" not in capabilities
+
+        handle = ask.handle(f"echo begun; {gate.wait}; exit 3")
+        assert set(handle) == HANDLE
+        assert (handle["resultType"], handle["status"], handle["ttlMs"]) == ("task", "working", None)
+        assert isinstance(handle["pollIntervalMs"], int)
+        for moment in (handle["createdAt"], handle["lastUpdatedAt"]):
+            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00", moment)
+
+        id = handle["taskId"]
+        working = ask("tasks/get", taskId=id)
+        assert (set(working), working["resultType"]) == (HANDLE, "complete")
+        assert ask("tasks/update", taskId=id, inputResponses={"never-asked": {"action": "accept"}}) == ACKNOWLEDGED
+
+        gate.open()
+        ask("tools/call", name="TaskWait", arguments={"task_ids": [id]})
+        over = ask("tasks/get", taskId=id)
+        assert (set(over), over["status"], over["resultType"]) == ({*HANDLE, "result"}, "completed", "complete")
+        assert over["result"]["structuredContent"]["exit_code"] == 3
+        assert over["result"]["isError"] is False
+        assert ask("tasks/cancel", taskId=id) == ACKNOWLEDGED  # though there is nothing to cancel
+        assert ask("tasks/get", taskId=id)["status"] == "completed"
+
+        other = ask.handle(f"{life.hold} sleep 600")["taskId"]
+        assert ask("tasks/cancel", taskId=other) == ACKNOWLEDGED
+        life.wait_over()
+        cancelled = ask("tasks/get", taskId=other)
+        assert (set(cancelled), cancelled["status"]) == (HANDLE, "cancelled")
+
+
+def test_what_cannot_be_meant_has_the_documents_code(tmp_path: Path, life: Lifeline) -> None:
+    with extended("--budget", "0.5", cwd=tmp_path) as ask:
+        id = ask.handle(f"{life.hold} sleep 600")["taskId"]
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            refused = ask(method, declares=False, taskId=id, inputResponses={})
+            assert refused["code"] == MISSING_CAPABILITY
+            assert refused["data"] == {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+            for unknown in ("bash-00000000", id[:-1], "../x", ""):  # a beginning is enough elsewhere, not here
+                assert ask(method, taskId=unknown, inputResponses={})["code"] == INVALID_PARAMS
+            assert ask(method, inputResponses={})["code"] == INVALID_PARAMS
+        for method in ("tasks/list", "tasks/result"):  # of the older, experimental tasks
+            assert ask(method, taskId=id)["code"] == METHOD_NOT_FOUND
+        assert not life.over
+        ask("tasks/cancel", taskId=id)
+        life.wait_over()
+
+
+def test_a_client_that_does_not_declare_it_gets_an_answer_that_names_the_task(tmp_path: Path, life: Lifeline) -> None:
+    with extended("--budget", "0.5", cwd=tmp_path) as ask:
+        arguments = {"command": f"{life.hold} sleep 600"}
+        answer = ask("tools/call", declares=False, name="Bash", arguments=arguments)
+        assert answer["resultType"] == "complete"
+        ask("tasks/cancel", taskId=answer["structuredContent"]["task_id"])
+        life.wait_over()
+
+
+def test_what_a_task_has_printed_is_masked(tmp_path: Path, gate: Gate) -> None:
+    with extended("--budget", "0.5", cwd=tmp_path, env={"SERVICE_TOKEN": "tok-4711-abcdefghij"}) as ask:
+        id = ask.handle(f"echo 'tok-4711-''abcdefghij'; {gate.wait}")["taskId"]
+        gate.open()
+        ask("tools/call", name="TaskWait", arguments={"task_ids": [id]})
+        assert ask("tasks/get", taskId=id)["result"]["content"][0]["text"] == "[secret]"
+
+
+async def test_deadlines_of_tasks_that_have_ended_are_forgotten(tmp_path: Path) -> None:
+    tasks, deadlines = Tasks(tmp_path), Deadlines()
+    for number in range(3):
+        deadlines.keep(f"bash-0000000{number}", 5.0, tasks)
+        assert deadlines.of(f"bash-0000000{number}") == 5.0
+        assert len(deadlines) == 1
+    deadlines.keep("bash-00000009", float("inf"), tasks)
+    assert len(deadlines) == 0

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
+import signal
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from tests.adapters.mcp.door import MODES, client_at, listening, text_of
+from tests.adapters.mcp.test_wire import REVISIONS
 from tests.support.lifeline import Gate, Lifeline
 
 pytestmark = pytest.mark.mcp
 
 modes = pytest.mark.parametrize("mode", MODES)
 TOKEN = "a-token-of-the-test-4711"
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+"""Of a request of the current revision."""
 
 
 @modes
@@ -69,25 +79,28 @@ async def test_fifty_clients_are_served_at_once(tmp_path: Path) -> None:
         assert await asyncio.gather(*(one(url, n) for n in range(50))) == [str(n) for n in range(50)]
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 401),
-        ({"Authorization": "Bearer wrong"}, 401),
-        ({"Authorization": f"Basic {TOKEN}"}, 401),
-        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
-        ({"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1"}, 421),
-        ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
-        ({"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
-        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://localhost:1"}, 403),
-    ],
+STRANGERS: tuple[tuple[dict[str, str], int], ...] = (
+    ({}, 401),
+    ({"Authorization": "Bearer wrong"}, 401),
+    ({"Authorization": "Bearer"}, 401),
+    ({"Authorization": f"Basic {TOKEN}"}, 401),
+    ({"Authorization": f"Bearer {TOKEN}x"}, 401),
+    ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+    ({"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1"}, 421),
+    ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
+    ({"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
+    ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://localhost:1"}, 403),
 )
-async def test_who_may_not_come_in_is_turned_away(headers: dict[str, str], status: int, tmp_path: Path) -> None:
+
+
+async def test_who_may_not_come_in_is_turned_away(tmp_path: Path) -> None:
     with listening(cwd=tmp_path, token=TOKEN) as (url, _):
         async with httpx2.AsyncClient() as http:
-            for method in ("POST", "GET", "DELETE", "OPTIONS"):
-                assert (await http.request(method, url, headers=headers)).status_code == status
-            assert (await http.get(url.replace("/mcp", "/other"), headers=headers)).status_code == status
+            for headers, status in STRANGERS:
+                for method in ("POST", "GET", "DELETE", "OPTIONS"):
+                    answer = await http.request(method, url, headers=headers)
+                    assert answer.status_code == status, (method, headers)
+                assert (await http.get(url.replace("/mcp", "/other"), headers=headers)).status_code == status, headers
 
 
 async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
@@ -104,6 +117,86 @@ async def test_a_token_is_made_and_printed_where_none_is_given(tmp_path: Path) -
         found = re.search(r"Bearer (\S{40,})", said)
         assert found is not None
         async with client_at(url, found[1], "2026-07-28") as client:
-            result = await client.call_tool("Bash", {"command": f"env | grep -c MCP_TOKEN; echo {found[1]}"})
-    assert text_of(result).splitlines()[-2:] != ["1", found[1]]
-    assert found[1] not in text_of(result)
+            result = await client.call_tool("Bash", {"command": f"echo {found[1]}"})
+    assert text_of(result) == "[secret]"
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("given", [True, False], ids=["given", "made"])
+async def test_no_command_finds_the_token_in_any_environment_or_command_line(given: bool, tmp_path: Path) -> None:
+    """Files are looked at, since the token would be masked in what is answered."""
+    token = "the-token-of-this-test-alone-8152" if given else ""
+    with listening(cwd=tmp_path, token=token) as (url, said):
+        found = re.search(r"Bearer (\S{40,})", said)
+        token = token or (found[1] if found else "")
+        assert token
+        (tmp_path / "token").write_text(token)
+        look = "grep -a -l -F -f token /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null"
+        commands = (
+            "env >own; cat /proc/self/environ >>own",
+            f"{look} >seen",
+            f"""COPY=$(cat token) bash -c '{look} | grep -c "/$$/environ"' >control""",
+        )
+        async with client_at(url, token, "2026-07-28") as client:
+            for command in commands:
+                await client.call_tool("Bash", {"command": command})
+    own = (tmp_path / "own").read_text()
+    assert "PATH=" in own
+    assert token not in own
+    assert "NACRE_MCP_TOKEN" not in own
+    assert (tmp_path / "control").read_text() == "1\n"  # it would have been found
+    assert (tmp_path / "seen").read_text() == ""
+
+
+def message_in(answer: httpx2.Response) -> dict[str, Any]:
+    """The last one, as plain JSON or in a stream of events."""
+    answer.raise_for_status()
+    data = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: {")]
+    return dict(json.loads(data[-1] if data else answer.text))
+
+
+@pytest.mark.parametrize("version", REVISIONS)
+async def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
+    client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+        async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
+
+            async def ask(id: int | None, method: str, **params: Any) -> httpx2.Response:
+                message = {"jsonrpc": "2.0", "method": method, "params": params}
+                return await http.post(url, json=message if id is None else {**message, "id": id})
+
+            made = await ask(0, "initialize", **client)
+            assert message_in(made)["result"]["protocolVersion"] == version
+            http.headers["Mcp-Session-Id"] = made.headers["Mcp-Session-Id"]
+            http.headers["MCP-Protocol-Version"] = version
+            assert (await ask(None, "notifications/initialized")).status_code == 202
+            tools = message_in(await ask(1, "tools/list"))["result"]["tools"]
+            assert tools[0]["name"] == "Bash"
+            run = message_in(await ask(2, "tools/call", name="Bash", arguments={"command": "echo hello"}))
+            assert run["result"]["content"] == [{"type": "text", "text": "hello"}]
+            missing = message_in(await ask(3, "resources/read", uri="nacre://tasks/bash-00000000/log"))
+            assert missing["error"]["code"] == -32002
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Path, life: Lifeline) -> None:
+    pids: list[int] = []
+    command = f"{life.hold} (setsid sleep 600 &); sleep 600"
+    with listening(cwd=tmp_path, token=TOKEN, pids=pids) as (url, _):
+        async with httpx2.AsyncClient(timeout=60) as http:
+            params = {"name": "Bash", "arguments": {"command": command}, "_meta": ENVELOPE}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            headers = {
+                "Authorization": f"bearer {TOKEN}",
+                "Accept": "application/json, text/event-stream",
+                "MCP-Protocol-Version": "2026-07-28",
+                "Mcp-Method": "tools/call",
+                "Mcp-Name": "Bash",
+            }
+            call = asyncio.create_task(http.post(url, json=message, headers=headers))
+            await life.held()
+            os.kill(pids[0], number)
+            await life.ended()
+            await asyncio.wait({call})
+            assert call.exception() is not None or call.result() is not None

@@ -1,38 +1,62 @@
-"""The official inspector, which is another implementation of the protocol, on the command line."""
+"""The official inspector on the command line: another implementation of the protocol, of the older revisions."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import PYTHON, environment
+from tests.adapters.mcp.door import PYTHON, environment, listening, node
 
-pytestmark = pytest.mark.inspector
+pytestmark = pytest.mark.mcp_tools
+
+TOKEN = "a-token-of-the-test-4711"
 
 
 def inspect(cwd: Path, *words: str) -> dict[str, Any]:
-    command = [os.environ["NACRE_MCP_INSPECTOR"], "--cli", PYTHON, "-m", "nacre", "mcp", *words]
-    done = subprocess.run(command, capture_output=True, timeout=100, check=True, cwd=cwd, env=environment())
+    command = [*node("inspector-cli/build/cli.js"), "--cli", *words]
+    done = subprocess.run(command, capture_output=True, timeout=100, check=False, cwd=cwd, env=environment())
+    assert done.returncode == 0, done.stderr.decode()
     return dict(json.loads(done.stdout))
 
 
+def over_stdio(cwd: Path, *words: str) -> dict[str, Any]:
+    return inspect(cwd, PYTHON, "-m", "nacre", "mcp", *words)
+
+
+def called(*arguments: str, tool: str = "Bash") -> list[str]:
+    return ["--method", "tools/call", "--tool-name", tool, *(f"--tool-arg={each}" for each in arguments)]
+
+
 def test_it_lists_the_tools(tmp_path: Path) -> None:
-    found = inspect(tmp_path, "--method", "tools/list")
-    assert [tool["name"] for tool in found["tools"]][:2] == ["Bash", "TaskOutput"]
+    found = over_stdio(tmp_path, "--method", "tools/list")
+    names = [tool["name"] for tool in found["tools"]]
+    assert names == ["Bash", "TaskOutput", "KillShell", "TaskList", "TaskWait", "CheckCommand"]
 
 
 def test_it_runs_a_command_that_fails(tmp_path: Path) -> None:
-    found = inspect(
-        tmp_path, "--method", "tools/call", "--tool-name", "Bash", "--tool-arg", "command=echo hello; exit 3"
-    )
+    found = over_stdio(tmp_path, *called("command=echo hello; exit 3"))
     assert (found["isError"], found["structuredContent"]["exit_code"]) == (False, 3)
 
 
+def test_it_takes_an_error_without_data(tmp_path: Path) -> None:
+    """Its client (TypeScript SDK 1.x) holds data against the tool's schema even then, and would give up."""
+    found = over_stdio(tmp_path, *called("task_id=bash-00000000", tool="TaskOutput"))
+    assert found["isError"]
+    assert "structuredContent" not in found
+
+
+@pytest.mark.linux
 def test_it_is_refused(tmp_path: Path) -> None:
-    found = inspect(tmp_path, "--method", "tools/call", "--tool-name", "Bash", "--tool-arg", "command=rm -rf ~")
+    found = over_stdio(tmp_path, "--access", "restricted", *called("command=rm -rf ~"))
     assert found["structuredContent"]["outcome"]["rule"] == "rm-root-or-home"
+
+
+def test_it_comes_in_over_http_with_the_token(tmp_path: Path) -> None:
+    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+        header = f"--header=Authorization: Bearer {TOKEN}"
+        found = inspect(tmp_path, url, "--transport", "http", header, *called("command=pwd"))
+    assert found["content"] == [{"type": "text", "text": str(tmp_path)}]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import ElicitResult, TextResourceContents
+from mcp_types import ElicitResult, ErrorData, TextResourceContents
 
 from tests.adapters.mcp.door import ASKS, MODES, parameters, text_of
 from tests.support.lifeline import Gate, Lifeline
@@ -103,10 +103,17 @@ async def test_progress_tells_the_last_line_while_a_command_runs(mode: str, tmp_
     assert [at for at, _ in said] == sorted({at for at, _ in said})
 
 
-async def test_progress_shows_no_secret(tmp_path: Path, gate: Gate) -> None:
-    server = parameters(cwd=tmp_path)
-    assert server.env is not None
-    server.env["SERVICE_TOKEN"] = "tok-4711-abcdefghij"
+@pytest.mark.parametrize(
+    ("secret", "printed"),
+    [
+        ("tok-4711-abcdefghij", "printf 'tok-4711-'; printf 'abcdefghij\\n'"),
+        ("one-1\ntwo-2\nabcdefghij\nfour", "printf 'one-1\\ntwo-2\\nabcdefghij\\n'"),
+        ("one-1\ntwo-2\nabcdefghij\nfour", "printf 'one-1\\ntwo-2\\nabcdefghij\\nfour'; printf '\\r\\n'"),
+    ],
+    ids=["one line", "of several lines the first", "of several lines all"],
+)
+async def test_progress_shows_no_secret(secret: str, printed: str, tmp_path: Path, gate: Gate) -> None:
+    server = parameters(cwd=tmp_path, env={"SERVICE_TOKEN": secret})
     said: list[str] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -114,10 +121,10 @@ async def test_progress_shows_no_secret(tmp_path: Path, gate: Gate) -> None:
         gate.open()
 
     async with Client(server, mode="legacy") as client:
-        command = f"printf 'tok-4711-'; printf 'abcdefghij\\n'; {gate.wait}"
-        result = await client.call_tool("Bash", {"command": command}, progress_callback=hear)
-    assert said
-    assert "abcdefghij" not in "".join(said) + text_of(result)
+        command = f"{printed}; {gate.wait}"
+        await client.call_tool("Bash", {"command": command}, progress_callback=hear)
+    assert "[secret]" in said[0]
+    assert "abcdefghij" not in "".join(said)
 
 
 @modes
@@ -158,7 +165,7 @@ async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_pa
         command = f"{life.hold} echo listening on 80; sleep 600"
         started = await client.call_tool("Bash", {"command": command, "mode": "background"})
         task = started.structured_content["task_id"]
-        waited = await client.call_tool("TaskWait", {"task_ids": [task], "text": "listening on \\d+"})
+        waited = await client.call_tool("TaskWait", {"task_ids": [task], "text": "listening on"})
         listed = await client.call_tool("TaskList", {})
         read = await client.call_tool("TaskOutput", {"task_id": task, "block": False})
         logs = await client.list_resources()
@@ -176,9 +183,10 @@ async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_pa
     assert ended.structured_content["ended"] == [task]
 
 
+@pytest.mark.linux
 @modes
 async def test_what_would_destroy_the_home_is_refused_with_the_reason(mode: str, tmp_path: Path) -> None:
-    async with Client(parameters(cwd=tmp_path), mode=mode) as client:
+    async with Client(parameters("--access", "restricted", cwd=tmp_path), mode=mode) as client:  # should it be run …
         result = await client.call_tool("Bash", {"command": "rm -rf ~"})
         verdict = await client.call_tool("CheckCommand", {"command": "rm -rf ~"})
         harmless = await client.call_tool("CheckCommand", {"command": "ls"})
@@ -205,6 +213,19 @@ async def test_the_person_at_the_client_is_asked(mode: str, action: Any, said: s
     [question] = asked
     assert ASKS in question
     assert str(tmp_path) in question
+
+
+async def test_a_client_that_fails_to_ask_is_told_that_nothing_was_run(tmp_path: Path) -> None:
+    async def elicit(context: Any, params: Any) -> ErrorData:
+        return ErrorData(code=-32603, message="the window is closed")
+
+    async with Client(parameters(cwd=tmp_path), mode="legacy", elicitation_callback=elicit) as client:
+        result = await client.call_tool("Bash", {"command": f"touch it; {ASKS}"})
+    assert result.is_error
+    assert text_of(result).startswith("Error (not_asked): ")
+    assert "the window is closed" in text_of(result)
+    assert "Nothing was run." in text_of(result)
+    assert list(tmp_path.iterdir()) == []
 
 
 @modes
@@ -242,12 +263,6 @@ async def test_a_command_may_only_start_where_it_is_allowed(tmp_path: Path) -> N
     assert text_of(outside).startswith("Error (path_not_allowed)")
 
 
-async def test_a_command_cannot_read_what_the_client_sends(tmp_path: Path) -> None:
-    async with Client(parameters(cwd=tmp_path), mode="legacy") as client:
-        result = await client.call_tool("Bash", {"command": "cat; echo nothing; ls -l /proc/self/fd | grep -c pipe"})
-    assert text_of(result).startswith("nothing")
-
-
 async def test_tasks_outlive_the_server(tmp_path: Path, life: Lifeline) -> None:
     async with Client(parameters(cwd=tmp_path)) as client:
         started = await client.call_tool("Bash", {"command": f"{life.hold} sleep 600", "mode": "background"})
@@ -265,19 +280,6 @@ async def test_fifty_calls_at_once_are_all_answered(tmp_path: Path) -> None:
         calls = [client.call_tool("Bash", {"command": f"echo {n}"}) for n in range(50)]
         answers = await asyncio.gather(*calls)
     assert [text_of(answer) for answer in answers] == [str(n) for n in range(50)]
-
-
-@pytest.mark.timeout(600)
-async def test_a_thousand_calls_leave_the_server_as_it_was(tmp_path: Path) -> None:
-    async with Client(parameters(cwd=tmp_path)) as client:
-        for _ in range(20):
-            answers = await asyncio.gather(
-                *(client.call_tool("Bash", {"command": "echo $$; false"}) for _ in range(50))
-            )
-            assert {answer.structured_content["exit_code"] for answer in answers} == {1}
-            assert len({text_of(answer) for answer in answers}) == 50
-        tasks = await client.call_tool("TaskList", {})
-    assert tasks.structured_content["tasks"] == []
 
 
 async def test_an_end_that_nobody_waits_for_is_not_waited_for(tmp_path: Path, life: Lifeline) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import raw
-from tests.support.census import fds
+from tests.adapters.mcp.door import PYTHON, environment, raw
+from tests.support.census import cost
 from tests.support.hosts import command
-from tests.support.lifeline import Lifeline
+from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.mcp
@@ -75,15 +78,41 @@ def test_a_client_that_vanishes_takes_its_commands_with_it(tmp_path: Path, life:
         life.wait_over()
 
 
-def test_a_client_that_reads_no_more_is_noticed(tmp_path: Path, life: Lifeline) -> None:
+@pytest.mark.parametrize("meta", [None, {"progressToken": 1}], ids=["without progress", "with progress"])
+def test_a_client_that_reads_no_more_is_noticed(meta: dict[str, int] | None, tmp_path: Path, life: Lifeline) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
-        client.call(1, "Bash", command=f"{life.hold} sleep 600")
+        client.call(1, "Bash", meta=meta, command=f"{life.hold} while :; do echo more; sleep 0.1; done")
         life.wait_held()
         assert client.process.stdout is not None
         client.process.stdout.close()
         client.call(2, "Bash", command="true")
         assert client.process.wait(PATIENCE) == 0
+        life.wait_over()
+
+
+def test_a_client_on_a_socket_that_vanishes_with_answers_unread_is_noticed(tmp_path: Path, life: Lifeline) -> None:
+    """As Node's clients are: they have socket pairs for pipes, and what is reset is no end of file."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    command = [PYTHON, "-W", "error", "-m", "nacre", "mcp"]
+    with subprocess.Popen(
+        command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE, cwd=tmp_path, env=environment()
+    ) as process:
+        theirs.close()
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+        call = {"name": "Bash", "arguments": {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"}}
+        messages: list[dict[str, Any]] = [
+            {"id": 0, "method": "initialize", "params": client},
+            {"method": "notifications/initialized"},
+            {"id": 1, "method": "tools/call", "params": call},
+        ]
+        for message in messages:
+            ours.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        life.wait_held()
+        ours.close()
+        said = process.communicate(timeout=PATIENCE)[1]
+        assert (process.returncode, said) == (0, b"")
         life.wait_over()
 
 
@@ -99,21 +128,78 @@ def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Pat
 
 
 @pytest.mark.linux
-def test_a_hundred_calls_hold_no_descriptors(tmp_path: Path) -> None:
+@pytest.mark.timeout(600)
+def test_a_thousand_calls_fifty_at_once_leave_the_server_as_it_was(tmp_path: Path) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
 
         def calls(first: int) -> None:
             for id in range(first, first + 50):
-                client.call(id, "Bash", command="echo hello")
-            for _ in range(50):
-                assert client.receive()["result"]["isError"] is False
+                client.call(id, "Bash", command="echo $$; false")
+            results = [client.answer(id)["result"] for id in range(first, first + 50)]
+            assert {result["structuredContent"]["exit_code"] for result in results} == {1}
+            assert len({result["content"][0]["text"] for result in results}) == 50
 
         calls(100)
-        before = fds(client.process.pid)
-        calls(200)
-        assert before is not None
-        wait_until(lambda: (fds(client.process.pid) or 0) <= before + 2, "descriptors to be closed")
+        before = cost(client.process.pid)
+        for first in range(1000, 2000, 50):
+            calls(first)
+
+        threads = before.threads + min(32, (os.cpu_count() or 1) + 4)  # those of a pool come when there is need
+
+        def as_before() -> bool:
+            now = cost(client.process.pid)
+            return (now.fds or 0) <= (before.fds or 0) and now.threads <= threads and now.zombies == 0
+
+        wait_until(as_before, f"{cost(client.process.pid)} to be {before} again")
+        client.call(1, "TaskList")
+        assert client.answer(1)["result"]["structuredContent"]["tasks"] == []
+
+
+def test_a_command_cannot_read_what_the_client_sends(tmp_path: Path, life: Lifeline, gate: Gate) -> None:
+    with raw(cwd=tmp_path) as client:
+        client.initialize("2025-11-25")
+        reads = "head -n 1; head -n 1 <&0; head -n 1 /dev/stdin"
+        client.call(1, "Bash", command=f"{reads}; {life.hold} {reads}; {gate.wait}; {reads}; echo end")
+        life.wait_held()
+        client.send({"id": 2, "method": "ping"}, {"id": 3, "method": "ping"})
+        assert client.answer(2)["result"] == {}
+        assert client.answer(3)["result"] == {}
+        gate.open()
+        assert client.answer(1)["result"]["content"][0]["text"] == "end"
+
+
+@pytest.mark.linux
+def test_no_command_has_the_pipes_of_the_protocol(tmp_path: Path) -> None:
+    """Nor has the shell that runs it, nor what has started that."""
+    with raw(cwd=tmp_path) as client:
+        assert client.process.stdin is not None
+        assert client.process.stdout is not None
+        pipes = {f"pipe:[{os.fstat(file.fileno()).st_ino}]" for file in (client.process.stdin, client.process.stdout)}
+        theirs = {os.readlink(f"/proc/{client.process.pid}/fd/{number}") for number in (0, 1)}
+        assert theirs == pipes  # it has just been started
+        client.initialize("2025-11-25")
+        look = "for each in $(ps -o pid= --ppid $PPID) $$ self; do readlink /proc/$each/fd/*; done"
+        client.call(1, "Bash", command=look)
+        seen = client.answer(1)["result"]["content"][0]["text"].split()
+        assert "pipe" in "".join(seen)
+        assert not pipes & set(seen)
+        assert not pipes & {os.readlink(f"/proc/{client.process.pid}/fd/{number}") for number in (0, 1)}
+
+
+@pytest.mark.parametrize("stderr", [subprocess.PIPE, subprocess.STDOUT], ids=["apart", "the same as stdout"])
+def test_output_that_is_let_through_does_not_reach_the_protocol(stderr: int, tmp_path: Path) -> None:
+    (tmp_path / "forged").write_text('{"jsonrpc": "2.0", "id": 1, "result": "forged"}\nno message\n')
+    with raw("--profile", "tunacode", cwd=tmp_path, stderr=stderr) as client:
+        client.initialize("2025-11-25")
+        client.call(1, "bash", command="cat forged missing", capture_output=False)
+        data = client.answer(1)["result"]["structuredContent"]
+        assert (data["exit_code"], data["stdout"], data["stderr"]) == (1, "", "")
+        client.send({"id": 2, "method": "ping"})
+        assert client.answer(2)["result"] == {}
+        if client.process.stderr is not None:
+            said = client.process.stderr.readline() + client.process.stderr.readline()
+            assert said == (tmp_path / "forged").read_bytes()
 
 
 def test_nothing_that_is_printed_reaches_the_protocol() -> None:

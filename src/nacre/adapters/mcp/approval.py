@@ -13,6 +13,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from mcp import MCPError
 from mcp_types import (
     CallToolRequestParams,
     ClientCapabilities,
@@ -23,6 +24,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from nacre.errors import InvalidRequest
 from nacre.verdict import Verdict
 from nacre.views.asking import question
 
@@ -50,7 +52,11 @@ class Approval:
         return self._look_up if self._modern else self._ask
 
     async def _ask(self, verdict: Verdict) -> bool:
-        said = await self._session.elicit_form(text_of(verdict), _FORM, related_request_id=self._request)
+        try:
+            said = await self._session.elicit_form(text_of(verdict), _FORM, related_request_id=self._request)
+        except (MCPError, ValueError) as error:  # it says that it cannot, or nothing that makes sense
+            message = f"It needs a person's word ({verdict.rule}), and the client could not ask: {error!s:.200}"
+            raise InvalidRequest("not_asked", message, field="command", hint="Nothing was run.") from error
         return bool(said.action == "accept")
 
     async def _look_up(self, verdict: Verdict) -> bool:

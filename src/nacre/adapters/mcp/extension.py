@@ -1,20 +1,24 @@
-"""The tasks extension of the protocol (io.modelcontextprotocol/tasks, SEP-2663), for clients that have it.
+"""The tasks extension of the protocol (io.modelcontextprotocol/tasks, revision 2026-07-28), for clients that have it.
 
 A call that is not over within the budget is answered with a handle; the client asks `tasks/get` until there is a
 result, and the model sees one answer. The handle is the id of a nacre task: it outlives this server, and another one
-can answer for it. Clients without the extension get an answer that names the task.
+can answer for it (which does not know how long the model wanted to wait). Clients without the extension get an answer
+that names the task. Of what the extension leaves to the server there is no `notifications/tasks`, and no task asks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, RequestParams
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, RequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from nacre.adapters.mcp.settings import Settings
@@ -48,14 +52,14 @@ def task_handle(task: Task) -> dict[str, Any]:
 
 
 class TaskMethods:
-    def __init__(self, settings: Settings, tasks: Tasks, deadlines: Mapping[str, float]) -> None:
+    def __init__(self, settings: Settings, tasks: Tasks, deadlines: Deadlines) -> None:
         self._settings, self._tasks, self._deadlines = settings, tasks, deadlines
 
     async def get(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
         task = await asyncio.to_thread(self._find, ctx, params)
         if isinstance(task.outcome, Killed):
             return _state(task, "cancelled")
-        if task.alive and task.duration < self._deadlines.get(task.id, float("inf")):
+        if task.alive and task.duration < self._deadlines.of(task.id):
             return _state(task, "working")
         result = await asyncio.to_thread(self._result, task)
         return {**_state(task, "completed"), "result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
@@ -72,19 +76,63 @@ class TaskMethods:
 
     def _find(self, ctx: Any, params: TaskParams) -> Task:
         if not has_tasks(ctx):
-            raise MCPError(code=METHOD_NOT_FOUND, message="The client has not declared the tasks extension.")
+            raise MCPError(
+                code=MISSING_REQUIRED_CLIENT_CAPABILITY,
+                message="The client has not declared the tasks extension.",
+                data={"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
+            )
+        if ctx.request is not None and decode_header_value(ctx.request.headers.get(MCP_NAME_HEADER)) != params.task_id:
+            raise MCPError(code=HEADER_MISMATCH, message=f"{MCP_NAME_HEADER} is not the taskId of the request.")
         try:
-            return self._tasks.get(params.task_id)
+            task = self._tasks.get(params.task_id)
         except InvalidRequest as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        if task.id != params.task_id or task.outcome is None:  # the beginning of one; one that cannot be read
+            raise MCPError(code=INVALID_PARAMS, message=f"There is no task {params.task_id!r:.60}.")
+        return task
 
     def _result(self, task: Task) -> Any:
         """As the call would have been answered, had it waited."""
-        view = self._settings.profile.view
-        return result_of(answer(result_from(task, self._tasks, self._settings.profile.output), view), shaped=True)
+        hidden = hidden_from(self._settings.context.secrets)
+        result = result_from(task, self._tasks, self._settings.profile.output, hidden)
+        return result_of(answer(result, self._settings.profile.view), shaped=True)
 
 
-def result_from(task: Task, tasks: Tasks, room: int) -> Result:
+class Deadlines:
+    """Of tasks that clients with the extension wait for: seconds that the model wanted to wait in all."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, float] = {}
+
+    def of(self, task: str) -> float:
+        return self._of.get(task, math.inf)
+
+    def keep(self, task: str, seconds: float, tasks: Tasks) -> None:
+        """Those of tasks that have ended are forgotten: there is nothing to wait for."""
+        for id in list(self._of):
+            with contextlib.suppress(KeyError):  # another thread was here
+                if not _runs(id, tasks):
+                    del self._of[id]
+        if seconds < math.inf:
+            self._of[task] = seconds
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+
+def _runs(id: str, tasks: Tasks) -> bool:
+    try:
+        return tasks.get(id).alive
+    except InvalidRequest:  # removed
+        return False
+
+
+def hidden_from(secrets: Iterable[str]) -> Hidden:
+    """What nothing that is told of a task may show."""
+    return Hidden((*secrets, *remembered()), host_environment())
+
+
+def result_from(task: Task, tasks: Tasks, room: int, hidden: Hidden) -> Result:
     """What a task has come to: the beginning and the end of what it printed."""
     assert task.outcome is not None, "one that cannot be read is not found"
     head = tasks.output(task.id, limit=room // 2)
@@ -99,8 +147,8 @@ def result_from(task: Task, tasks: Tasks, room: int) -> Result:
         both=both,
         duration=task.duration,
         pid=task.pid,
-        task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file),
-        hidden=Hidden(remembered(), host_environment()),
+        task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
+        hidden=hidden,
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
 import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
 
 from nacre.adapters.mcp.server import server_for
 from nacre.adapters.mcp.settings import Settings
@@ -35,18 +36,35 @@ def listening(port: int) -> socket.socket:
 
 
 async def serve(settings: Settings, at: socket.socket, token: str) -> None:
-    app = gated(server_for(settings).streamable_http_app(streamable_http_path=PATH), at.getsockname()[1], token)
+    port = at.getsockname()[1]
+    hosts, origins = names_of(port)
+    rules = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)  # ours are looked at first
+    app = server_for(settings).streamable_http_app(streamable_http_path=PATH, transport_security=rules)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_graceful_shutdown=_GRACE
+        gated(app, port, token),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=_GRACE,
     )
     await uvicorn.Server(config).serve(sockets=[at])
 
 
+def names_of(port: int) -> tuple[list[str], list[str]]:
+    """As which hosts we are asked for, and the origins of pages there."""
+    hosts = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
+    if port == 80:  # which nobody has to name
+        hosts += [LOOPBACK, "localhost"]
+    return hosts, [f"http://{host}" for host in hosts]
+
+
 def gated(app: App, port: int, token: str) -> App:
     """The same for who may come in."""
-    hosts = {f"{name}:{port}".encode() for name in (LOOPBACK, "localhost")}
-    origins = {b"http://" + host for host in hosts}
-    bearer = f"Bearer {token}".encode()
+    hosts, origins = ({name.encode() for name in names} for names in names_of(port))
+    bearer = token.encode()
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -61,12 +79,17 @@ def gated(app: App, port: int, token: str) -> App:
             await _refuse(send, 421, "This is not the host that was asked for.")
         elif not origins.issuperset(said.get(b"origin", ())):
             await _refuse(send, 403, "Not for pages of other sites.")
-        elif not any(hmac.compare_digest(each, bearer) for each in said.get(b"authorization", ())):
+        elif not any(_opens(each, bearer) for each in said.get(b"authorization", ())):
             await _refuse(send, 401, "Needs the token that the server was started with: Authorization: Bearer …")
         else:
             await app(scope, receive, send)
 
     return gate
+
+
+def _opens(said: bytes, token: bytes) -> bool:
+    scheme, _, given = said.partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(b" "), token)
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

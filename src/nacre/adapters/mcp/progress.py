@@ -1,7 +1,7 @@
 """A run's events in, how far it is out: the last line it printed, how much, for how long.
 
 Says something when there is something new, and now and then in any case: a client that hears nothing gives up. Only
-whole lines are shown, masked.
+whole lines are shown, masked together with what is before and after them: a secret may have several.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _PAUSE = 0.5
 _SILENCE = 5.0
 """Seconds after which something is said though nothing is new."""
 _KEPT = 8 * 1024
-"""Bytes of the end that are looked at for a line."""
+"""Bytes of the end that are looked at for a line; more where a secret is long."""
 _SHOWN = 200
-_ENDS = re.compile(rb"[\r\n]+")
+_ENDS = re.compile(r"[\r\n]+")
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -32,11 +32,12 @@ class Progress:
         self._hidden = hidden
         self._began = time.monotonic()
         self._end = b""
+        self._kept = max(_KEPT, *(8 * len(value) for value in ("", *hidden.values())))
         self.bytes = 0
 
     def see(self, chunk: Chunk) -> None:
         self.bytes += len(chunk.data)
-        self._end = (self._end + chunk.data)[-_KEPT:]
+        self._end = (self._end + chunk.data)[-self._kept :]
 
     @property
     def elapsed(self) -> float:
@@ -45,10 +46,9 @@ class Progress:
     @property
     def line(self) -> str:
         """The last whole one that is not empty."""
-        whole = _ENDS.split(self._end)[:-1]
-        line = next((each for each in reversed(whole) if each.strip()), b"")
-        text = self._hidden.mask(line.decode("utf-8", "replace"), starts_cut=True, ends_cut=True)
-        text = clean(_COLOURS.sub("", text)).strip()
+        text = self._hidden.mask(self._end.decode("utf-8", "replace"), starts_cut=True, ends_cut=True)
+        whole = _ENDS.split(_COLOURS.sub("", text))[:-1]
+        text = next((line for each in reversed(whole) if (line := clean(each).strip())), "")
         return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
     @property

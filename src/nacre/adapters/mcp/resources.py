@@ -6,12 +6,12 @@ import re
 
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, Resource, ResourceTemplate, TextResourceContents
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from nacre.adapters.mcp.extension import result_from
 from nacre.adapters.mcp.told import sayable
-from nacre.environment import host_environment
 from nacre.errors import NacreError
-from nacre.hidden import Hidden, remembered
+from nacre.hidden import Hidden
 from nacre.output.decode import clean
 from nacre.tasks import Tasks
 
@@ -22,6 +22,8 @@ _MOST = 1024 * 1024
 """Bytes of a log that are given."""
 _LISTED = 100
 _TITLE = 80
+_NOT_FOUND = -32002
+"""As revisions before 2026-07-28 have it."""
 
 
 def templates() -> list[ResourceTemplate]:
@@ -45,19 +47,19 @@ def logs(tasks: Tasks, hidden: Hidden) -> list[Resource]:
     ]
 
 
-def log(uri: str, tasks: Tasks, hidden: Hidden) -> TextResourceContents:
+def log(uri: str, tasks: Tasks, hidden: Hidden, version: str) -> TextResourceContents:
     found = _URI.fullmatch(uri)
+    missing = INVALID_PARAMS if version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND
     if found is None:
-        raise MCPError(code=INVALID_PARAMS, message=f"There is no resource {uri!r:.200}. Logs are {TEMPLATE}.")
+        raise MCPError(missing, f"There is no resource {uri!r:.200}. Logs are {TEMPLATE}.", {"uri": uri})
     try:
-        both = result_from(tasks.get(found[1]), tasks, _MOST).both
+        task = tasks.get(found[1])
     except NacreError as error:
-        raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        raise MCPError(missing, str(error), {"uri": uri}) from error
+    if task.outcome is None:
+        raise MCPError(missing, f"{task.id} cannot be read: {task.problem}", {"uri": uri})
+    both = result_from(task, tasks, _MOST, hidden).both
     return TextResourceContents(uri=uri, mime_type=_KIND, text=clean(both.masked(hidden)))
-
-
-def hidden_in_logs() -> Hidden:
-    return Hidden(remembered(), host_environment())
 
 
 def _short(text: str) -> str:

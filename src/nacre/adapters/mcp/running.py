@@ -16,7 +16,7 @@ import anyio
 from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
 
 from nacre.adapters.mcp.approval import Approval
-from nacre.adapters.mcp.extension import has_tasks, task_handle
+from nacre.adapters.mcp.extension import Deadlines, has_tasks, task_handle
 from nacre.adapters.mcp.progress import Progress
 from nacre.adapters.mcp.settings import Settings
 from nacre.adapters.mcp.told import complaint, result_of
@@ -33,20 +33,22 @@ from nacre.views.answers import Answer
 
 _PATIENCE = 30.0
 """Seconds for a cancelled command to end; the keeper needs its grace and little more."""
+_NAME = 100
+"""Characters of a client's name."""
 
 
 class Runner:
     def __init__(self, settings: Settings, bash: Bash, tasks: Tasks) -> None:
         self._settings, self._bash, self._tasks = settings, bash, tasks
-        self.deadlines: dict[str, float] = {}
-        """Of tasks that a client with the tasks extension waits for: seconds that the model wanted to wait in all."""
+        self.deadlines = Deadlines()
 
     async def run(
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         hidden = Hidden(self._settings.context.secrets, host_environment())
-        approval, progress, cancel = Approval(ctx, params), Progress(hidden), Cancel()
-        own = replace(self._settings.context, cancel=cancel, approve=approval.approve)
+        approval, cancel = Approval(ctx, params), Cancel()
+        progress = Progress(hidden) if ctx.meta is not None and ctx.meta.get("progress_token") is not None else None
+        own = replace(self._settings.context, cancel=cancel, approve=approval.approve, caller=caller_of(ctx))
         wanted = math.inf
 
         async def stream(request: Request, ctx: ToolContext) -> AsyncGenerator[Event, None]:
@@ -56,35 +58,50 @@ class Runner:
                 request = replace(request, yield_after=min(wanted, self._settings.budget))
             async with aclosing(self._bash.stream(request, ctx)) as events:
                 async for event in events:
-                    if isinstance(event, Chunk):
+                    if progress is not None and isinstance(event, Chunk):
                         progress.see(event)
                     yield event
 
         call = asyncio.ensure_future(answered(self._settings.profile, params.arguments or {}, own, stream))
         try:
-            if ctx.meta is not None and ctx.meta.get("progress_token") is not None:
+            if progress is not None:
                 await progress.report(call, lambda at, said: ctx.session.report_progress(at, message=said))
             answer = await asyncio.shield(call)
-        except asyncio.CancelledError:
-            cancel.cancel()
-            with anyio.CancelScope(shield=True):
-                await self._see_it_end(call)
-            raise
         except (NacreError, OSError) as error:
-            return complaint(error, hidden)
+            if call.done():
+                return complaint(error, hidden)
+            await self._give_up(call, cancel)
+            raise
+        except BaseException:  # cancelled, or nobody is there any more who could be told of progress
+            await self._give_up(call, cancel)
+            raise
         if approval.wanted is not None:
             return approval.wanted
         outcome = None if answer.result is None else answer.result.outcome
         if isinstance(outcome, Running) and outcome.promoted and has_tasks(ctx):
-            self.deadlines[outcome.task] = wanted
-            return task_handle(await asyncio.to_thread(self._tasks.get, outcome.task))
+            return await asyncio.to_thread(self._handle, outcome.task, wanted)
         return result_of(answer, shaped=answer.result is not None)
 
-    async def _see_it_end(self, call: asyncio.Future[Answer]) -> None:
-        await asyncio.wait({call}, timeout=_PATIENCE)
-        if not call.done():
-            call.cancel()
-        elif not call.cancelled() and call.exception() is None:
-            result = call.result().result
-            if result is not None and result.task is not None:  # it had become one in the same moment
-                await self._tasks.kill(result.task.id)
+    def _handle(self, id: str, wanted: float) -> dict[str, Any]:
+        self.deadlines.keep(id, wanted, self._tasks)
+        return task_handle(self._tasks.get(id))
+
+    async def _give_up(self, call: asyncio.Future[Answer], cancel: Cancel) -> None:
+        cancel.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait({call}, timeout=_PATIENCE)
+            if not call.done():
+                call.cancel()
+            elif not call.cancelled() and call.exception() is None:
+                result = call.result().result
+                if result is not None and result.task is not None:  # it had become one in the same moment
+                    await self._tasks.kill(result.task.id)
+
+
+def caller_of(ctx: Any) -> str:
+    """Who asks, for logs and the audit trail: `mcp claude-code/2.1`. What a client says of itself is not checked."""
+    known = ctx.session.client_params
+    if known is None:
+        return "mcp"
+    said = f"{known.client_info.name}/{known.client_info.version}"
+    return "mcp " + "".join(letter if letter.isprintable() else "?" for letter in said)[:_NAME]

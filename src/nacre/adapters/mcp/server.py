@@ -10,7 +10,7 @@ from mcp.server.lowlevel import Server
 
 from nacre import __version__
 from nacre.adapters.mcp import resources
-from nacre.adapters.mcp.extension import EXTENSION, TaskMethods, TaskParams
+from nacre.adapters.mcp.extension import EXTENSION, TaskMethods, TaskParams, hidden_from
 from nacre.adapters.mcp.running import Runner
 from nacre.adapters.mcp.settings import Settings
 from nacre.adapters.mcp.tools import Tools
@@ -28,15 +28,16 @@ def server_for(settings: Settings) -> Server[Any]:
         return types.ListToolsResult(tools=tools.listed)
 
     async def list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
-        hidden = resources.hidden_in_logs()
+        hidden = hidden_from(settings.context.secrets)
         return types.ListResourcesResult(resources=await asyncio.to_thread(resources.logs, tasks, hidden))
 
     async def list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
-    async def read_resource(_ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        hidden = resources.hidden_in_logs()
-        return types.ReadResourceResult(contents=[await asyncio.to_thread(resources.log, params.uri, tasks, hidden)])
+    async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        hidden = hidden_from(settings.context.secrets)
+        read = await asyncio.to_thread(resources.log, params.uri, tasks, hidden, ctx.protocol_version)
+        return types.ReadResourceResult(contents=[read])
 
     server: Server[Any] = Server(
         "nacre",

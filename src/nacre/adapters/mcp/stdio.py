@@ -16,5 +16,5 @@ async def serve(settings: Settings, wire: Wire) -> None:
     try:
         async with stdio_server(cast("Any", Lines(wire.reads)), cast("Any", Out(wire.writes))) as (reads, writes):
             await server.run(reads, writes, server.create_initialization_options())
-    except* BrokenPipeError:
+    except* ConnectionError:  # a broken pipe is one
         pass  # the client is gone, which is how it says goodbye

@@ -17,6 +17,7 @@ from mcp_types import (
 )
 
 from nacre.adapters.mcp import shapes, waiting
+from nacre.adapters.mcp.extension import hidden_from
 from nacre.adapters.mcp.running import Runner
 from nacre.adapters.mcp.settings import Settings
 from nacre.adapters.mcp.told import complaint, told
@@ -24,9 +25,8 @@ from nacre.adapters.mcp.waiting import fields
 from nacre.arguments import Arguments
 from nacre.checking import check
 from nacre.directories import directory_for
-from nacre.environment import host_environment
 from nacre.errors import NacreError
-from nacre.hidden import Hidden, remembered
+from nacre.hidden import Hidden
 from nacre.tasks import Tasks
 from nacre.tasks import tools as task_tools
 from nacre.tool import Bash
@@ -58,7 +58,7 @@ class Tools:
         name, arguments = params.name, params.arguments or {}
         if name == self._own:
             return await self._runner.run(ctx, params)
-        hidden = Hidden((*self._settings.context.secrets, *remembered()), host_environment())
+        hidden = hidden_from(self._settings.context.secrets)
         try:
             if name in _TASK_TOOLS:
                 return await self._about_tasks(name, arguments, hidden)
@@ -82,7 +82,7 @@ class Tools:
             description=f"{found['description']}\n\n{budget}",
             input_schema=found["inputSchema"],
             output_schema=shapes.of_view(self._bash.profile.view),
-            annotations=hints(self._settings.access),
+            annotations=hints(self._settings.access, partial=self._settings.context.allow_partial),
         )
 
     def _task_tools(self) -> list[Tool]:
@@ -167,13 +167,13 @@ class Tools:
         return told(text, verdict.to_dict())
 
 
-def hints(access: Access) -> ToolAnnotations:
-    """For who decides whether a person is asked before a call."""
+def hints(access: Access, *, partial: bool) -> ToolAnnotations:
+    """For who decides whether a person is asked before a call. `partial`: the network may be open all the same."""
     return ToolAnnotations(
         read_only_hint=access == "restricted",
         destructive_hint=access != "restricted",
         idempotent_hint=False,
-        open_world_hint=access == "unrestricted",
+        open_world_hint=access == "unrestricted" or partial,
     )
 
 

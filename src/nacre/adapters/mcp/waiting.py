@@ -1,8 +1,12 @@
-"""TaskWait: until tasks have ended, say something, listen on a port, or fall silent. `Tasks.wait` as a tool."""
+"""TaskWait: until tasks have ended, say something, listen on a port, or fall silent. `Tasks.wait` as a tool.
+
+What they are to say is a plain text: a regular expression of a model's could keep the server busy for ever.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,9 +26,9 @@ NAME = "TaskWait"
 
 def description(budget: float) -> str:
     return (
-        "Wait until background tasks have ended, or one condition comes true for them: a line that matches the regular "
-        "expression `text`, somebody who listens on `port`, or no output for `quiet_seconds`. A task that ends is "
-        f"waited for no longer. Returns after `timeout` seconds at most ({budget:g}); call it again to wait on. "
+        "Wait until background tasks have ended, or one condition comes true for them: a line that contains `text`, "
+        "somebody who listens on `port`, or no output for `quiet_seconds`. A task that ends is waited for no longer. "
+        f"Returns after `timeout` seconds at most ({budget:g}); call it again to wait on. "
         "TaskOutput reads what they have printed."
     )
 
@@ -40,7 +44,7 @@ def schema(budget: float) -> dict[str, Any]:
                 "description": "Ids of tasks, such as bash-3f9c2a17.",
             },
             "any": {"type": "boolean", "default": False, "description": "Until it is true of one, not of all."},
-            "text": {"type": "string", "description": "A regular expression, in Python's syntax."},
+            "text": {"type": "string", "minLength": 1, "description": "Part of a line, exactly as it is printed."},
             "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "A TCP port of this machine."},
             "quiet_seconds": {"type": "number", "minimum": 0},
             "timeout": {"type": "number", "default": budget, "minimum": 0, "description": "Seconds to wait at most."},
@@ -89,7 +93,9 @@ def _ids(given: Arguments) -> list[str]:
 def _until(given: Arguments) -> Until:
     text, port, quiet = given.take("text"), given.whole("port"), given.take("quiet_seconds")
     conditions: list[Until] = []
-    conditions += [] if text is None else [Match(text)]
+    if text is not None and (not isinstance(text, str) or not text):
+        raise bad("text", text, "Give a part of the line that you wait for.")
+    conditions += [] if text is None else [Match(re.escape(text))]
     conditions += [] if port is None else [Port(port)]
     conditions += [] if quiet is None else [Quiet(quiet)]
     if len(conditions) > 1:

@@ -1,7 +1,8 @@
 """The standard streams of a server: two private files in their place, for the protocol alone.
 
 Afterwards 0 is empty and 1 is stderr: a print, a warning, a library or a child that writes to stdout writes to stderr,
-and none of them can read what the client sends. Nothing of the protocol's files is inherited.
+and none of them can read what the client sends. Nothing of the protocol's files is inherited. Where a client has made
+stdout and stderr one, what is for stderr is lost: it would be in the middle of the protocol.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from nacre.frozen import frozen
 LONGEST = 16 * 1024 * 1024
 """Bytes of a message. A longer line is dropped."""
 _ABOVE_STANDARD = 3
+_taken: list[object] = []
+"""Never closed: a thread may be reading still, or writing, when all else is over."""
 
 
 @frozen
@@ -30,11 +33,18 @@ def guarded() -> Wire:
     """Take the standard streams. To be called before anything else can print."""
     reads = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
     writes = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    for fd in (reads, writes):
+        if not os.get_blocking(fd):  # as some clients leave them
+            os.set_blocking(fd, True)
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    if os.path.sameopenfile(writes, 2) and not os.isatty(2):
+        os.dup2(nothing, 2)
     os.close(nothing)
     os.dup2(2, 1)
-    return Wire(os.fdopen(reads, "rb"), os.fdopen(writes, "wb", buffering=0))
+    wire = Wire(os.fdopen(reads, "rb"), os.fdopen(writes, "wb", buffering=0))
+    _taken.append(wire)
+    return wire
 
 
 class Lines:
@@ -47,14 +57,20 @@ class Lines:
         from anyio.to_thread import run_sync
 
         while line := await run_sync(self._line, abandon_on_cancel=True):
-            yield line.decode("utf-8", "replace")
+            try:
+                yield line.decode()
+            except UnicodeDecodeError:  # not mended: it may be a command, and would be another one
+                yield "a line that is not UTF-8\n"
 
     def _line(self) -> bytes:
-        line = self._file.readline(LONGEST)
-        if len(line) < LONGEST or line.endswith(b"\n"):
-            return line
-        while (rest := self._file.readline(LONGEST)) and not rest.endswith(b"\n"):
-            pass
+        try:
+            line = self._file.readline(LONGEST)
+            if len(line) < LONGEST or line.endswith(b"\n"):
+                return line
+            while (rest := self._file.readline(LONGEST)) and not rest.endswith(b"\n"):
+                pass
+        except ConnectionError:  # a socket whose other end is gone
+            return b""
         return b"a line that is too long\n"  # is no message either
 
 

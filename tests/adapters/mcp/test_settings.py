@@ -1,0 +1,136 @@
+"""What is configured holds for the server; what it is started with wins; who asks is known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp_types import Implementation
+
+from tests.adapters.mcp.door import MODES, PYTHON, client_at, environment, listening, parameters, text_of
+from tests.support.waiting import PATIENCE
+
+pytestmark = pytest.mark.mcp
+
+TOKEN = "a-token-of-the-test-4711"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The user's."""
+    place = tmp_path / "config"
+    (place / "nacre").mkdir(parents=True)
+    return place
+
+
+def write(config: Path, text: str) -> dict[str, str]:
+    """What the server's environment needs to find it."""
+    (config / "nacre" / "config.toml").write_text(text)
+    return {"XDG_CONFIG_HOME": str(config)}
+
+
+async def test_the_configured_rules_hold(tmp_path: Path, config: Path) -> None:
+    env = write(config, '[permissions]\ndeny = ["Bash(echo:*)"]\n')
+    async with Client(parameters(cwd=tmp_path, env=env)) as client:
+        refused = await client.call_tool("Bash", {"command": "echo hello"})
+        verdict = await client.call_tool("CheckCommand", {"command": "echo hello"})
+    async with Client(parameters("--no-config", cwd=tmp_path, env=env)) as client:
+        run = await client.call_tool("Bash", {"command": "echo hello"})
+    assert refused.structured_content["outcome"]["rule"] == "permission-deny"
+    assert text_of(verdict).startswith("refuse (permission-deny): ")
+    assert text_of(run) == "hello"
+
+
+@pytest.mark.linux
+async def test_the_configured_access_is_said_and_enforced_and_an_option_wins(tmp_path: Path, config: Path) -> None:
+    env = write(config, 'access = "restricted"\n')
+    place = tmp_path / "work"
+    place.mkdir()
+    async with Client(parameters(cwd=place, env=env)) as client:
+        [bash, *_] = (await client.list_tools()).tools
+        blocked = await client.call_tool("Bash", {"command": "touch it"})
+        assert list(place.iterdir()) == []
+    async with Client(parameters("--access", "workspace", cwd=place, env=env)) as client:
+        [freer, *_] = (await client.list_tools()).tools
+        await client.call_tool("Bash", {"command": "touch it"})
+    assert bash.annotations is not None
+    assert freer.annotations is not None
+    assert (bash.annotations.read_only_hint, freer.annotations.read_only_hint) == (True, False)
+    assert "Blocked by access='restricted'" in text_of(blocked)
+    assert [each.name for each in place.iterdir()] == ["it"]
+
+
+@pytest.mark.linux
+async def test_no_hint_promises_what_may_not_be_enforced(tmp_path: Path, config: Path) -> None:
+    env = write(config, 'access = "restricted"\nallow_partial = true\n')
+    async with Client(parameters(cwd=tmp_path, env=env)) as client:
+        [bash, *_] = (await client.list_tools()).tools
+    assert bash.annotations is not None
+    assert (bash.annotations.read_only_hint, bash.annotations.open_world_hint) == (True, True)
+
+
+@pytest.mark.linux
+async def test_a_project_can_confine_the_server(tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    place.mkdir()
+    (place / "pyproject.toml").write_text('[tool.nacre]\naccess = "restricted"\n')
+    async with Client(parameters("--cwd", str(place), cwd=tmp_path)) as client:
+        [bash, *_] = (await client.list_tools()).tools
+    assert bash.annotations is not None
+    assert bash.annotations.read_only_hint
+
+
+async def test_the_configured_profile_and_limits_hold_and_an_option_wins(tmp_path: Path, config: Path) -> None:
+    env = write(config, 'profile = "tunacode"\n')
+    async with Client(parameters(cwd=tmp_path, env=env)) as client:
+        assert (await client.list_tools()).tools[0].name == "bash"
+    env = {**write(config, 'profile = "tunacode"\nopen_files = 60\n'), "NACRE_FILE_SIZE": "1M"}
+    async with Client(parameters("--profile", "default", cwd=tmp_path, env=env)) as client:
+        assert (await client.list_tools()).tools[0].name == "Bash"
+        result = await client.call_tool("Bash", {"command": "ulimit -n -f"})
+    assert [line.split()[-1] for line in text_of(result).splitlines()] == ["60", "1024"]
+
+
+async def test_what_is_configured_as_secret_is_masked_over_http_too(tmp_path: Path, config: Path) -> None:
+    env = {**write(config, 'secret_env = ["PLAIN_NAME"]\n'), "PLAIN_NAME": "harmless-looking-value"}
+    command = {"command": "printf 'harmless-'; echo looking-value; env | grep -c PLAIN_NAME"}
+    with listening(cwd=tmp_path, token=TOKEN, env=env) as (url, _):
+        async with client_at(url, TOKEN, "2026-07-28") as client:
+            result = await client.call_tool("Bash", command)
+    assert "[secret]\n0" in text_of(result)
+
+
+@pytest.mark.parametrize("options", [(), ("--http", "0")], ids=["stdio", "http"])
+def test_what_cannot_be_meant_is_said_before_the_protocol_starts(
+    options: tuple[str, ...], tmp_path: Path, config: Path
+) -> None:
+    env = write(config, 'acess = "restricted"\n')
+    done = subprocess.run(
+        [PYTHON, "-m", "nacre", "mcp", *options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+        cwd=tmp_path,
+        env={**environment(), **env},
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    said = done.stderr.decode()
+    assert f"{config}/nacre/config.toml:1" in said
+    assert "access" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_audit_trail_names_the_client(mode: str, tmp_path: Path) -> None:
+    trail = tmp_path / "trail.jsonl"
+    server = parameters(cwd=tmp_path, env={"NACRE_AUDIT": str(trail)})
+    info = Implementation(name="claude-code\n", version="2.1")
+    async with Client(server, mode=mode, client_info=info) as client:
+        await client.call_tool("Bash", {"command": "true"})
+        await client.call_tool("Bash", {"command": "git push -f"})
+    callers = {json.loads(line)["caller"] for line in trail.read_text().splitlines()}
+    assert callers == {"mcp claude-code?/2.1"}
