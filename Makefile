@@ -37,9 +37,9 @@ test-agents: venv ## hooks in real agents, with a model on loopback (needs npm a
 	NACRE_AGENTS=$(CURDIR)/.agents $(BIN)/pytest -m agents $(ARGS) tests/agents
 
 .PHONY: test-portable
-test-portable: venv ## the same with the Linux parts switched off (the checker and the text pipeline have none)
+test-portable: venv ## the same with the Linux parts switched off (the checker, the text pipeline, the views and settings have none)
 	scripts/need-ps.sh
-	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow and not mcp' --ignore=tests/shell --ignore=tests/policy --ignore=tests/output $(ARGS)
+	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow and not mcp' $(addprefix --ignore=tests/,shell policy output views config hooks fuzz) $(ARGS)
 
 .PHONY: test-user
 test-user: ## the same as a user without privileges (from root; else just the tests)

@@ -24,6 +24,7 @@ signal.signal(
 )  # ignored in what a script starts with `&`; programs inherit it
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # likewise
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # nacre is started a thousand times: compiled once is enough
 os.environ[MARK] = secrets.token_hex(4)
 _state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those of tests are not
 os.environ["XDG_STATE_HOME"] = _state

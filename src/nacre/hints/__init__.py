@@ -29,7 +29,7 @@ _WIDTH = 600
 _WORTH_A_LOOK = 8
 _END = 16 * 1024
 """Bytes of the output."""
-PATIENCE = 0.2
+PATIENCE = 0.5
 """Seconds for all look-ups. A file system that does not answer keeps a thread waiting, and nobody else."""
 _SEQUENCE = later(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _WORTH = later(
