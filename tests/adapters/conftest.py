@@ -10,6 +10,7 @@ _NEEDS = {
     "test_deepagents.py": "langchain_tests",
     "test_inspect_ai.py": "inspect_ai",
     "test_langchain.py": "langchain_tests",
+    "test_light.py": "langchain_tests",
     "test_openai_agents.py": "agents",
     "test_pydantic_ai.py": "pydantic_ai",
 }
