@@ -25,7 +25,7 @@ from nacre.conclude import exit_status
 from nacre.config.config import Config
 from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
-from nacre.observe.events import Observer
+from nacre.observe import asked_for
 from nacre.permission import NOBODY
 from nacre.plan import hidden_for
 from nacre.profiles import Profile
@@ -79,7 +79,7 @@ def drive(options: Options, config: Config) -> int:
         approve=approver(yes=options.yes),
         caller="nacre run",
     )
-    bash = Bash(profile, observers=_observers(config))
+    bash = Bash(profile, observers=asked_for(config.get("audit")))
     drive = Drive(cancel, options, view, profile, hides=lambda: _hides(request, ctx))
     if options.session is None:
         result = asyncio.run(drive.through(bash.stream(request, ctx)))
@@ -98,15 +98,6 @@ def drive(options: Options, config: Config) -> int:
 
         complain(bash.observers)
     return drive.code(result)
-
-
-def _observers(config: Config) -> list[Observer]:
-    if not (wanted := config.get("audit")):
-        return []
-    from nacre.observe.audit import trail_at
-
-    audit = trail_at(wanted)
-    return [] if audit is None else [audit]
 
 
 def _hides(request: Request, ctx: ToolContext) -> Hides:

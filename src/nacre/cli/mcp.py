@@ -75,6 +75,7 @@ def settings_from(asked: Words) -> Settings:
     """What is configured where it works, with what was asked for here over it."""
     from nacre.adapters.mcp.settings import BUDGET, Settings
     from nacre.config import load
+    from nacre.observe import asked_for
 
     given = {"profile": asked.last("--profile"), "access": asked.last("--access")}
     config = load(
@@ -88,6 +89,7 @@ def settings_from(asked: Words) -> Settings:
             working_dir=asked.last("--cwd"),
             allowed_paths=tuple(map(os.path.abspath, asked.values.get("--allow", ()))),
         ),
+        observers=asked_for(config.get("audit")),
         budget=_seconds(asked.last("--budget"), BUDGET),
     )
 

@@ -14,7 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.observe.audit import Audit
 
-__all__ = ["Audit", "Observed", "Observer", "RunBegan", "RunEnded"]
+__all__ = ["Audit", "Observed", "Observer", "RunBegan", "RunEnded", "asked_for"]
+
+
+def asked_for(audit: object) -> tuple[Observer, ...]:
+    """By the setting `audit`: `Bash(config.profile, observers=asked_for(config.get("audit")))`."""
+    if not audit:
+        return ()
+    from nacre.observe.audit import trail_at
+
+    found = trail_at(audit)
+    return () if found is None else (found,)
 
 
 def __getattr__(name: str) -> object:

@@ -124,6 +124,14 @@ def test_what_cannot_be_meant_is_said_before_the_protocol_starts(
     assert "Traceback" not in said
 
 
+async def test_an_audit_trail_is_kept_where_the_settings_say(tmp_path: Path, config: Path) -> None:
+    trail = tmp_path / "trail.jsonl"
+    async with Client(parameters(cwd=tmp_path, env=write(config, f'audit = "{trail}"\n'))) as client:
+        await client.call_tool("Bash", {"command": "exit 3"})
+    [line] = trail.read_text().splitlines()
+    assert (json.loads(line)["command"], json.loads(line)["exit_code"]) == ("exit 3", 3)
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_audit_trail_names_the_client(mode: str, tmp_path: Path) -> None:
     trail = tmp_path / "trail.jsonl"

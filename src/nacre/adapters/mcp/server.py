@@ -20,7 +20,7 @@ from nacre.tool import Bash
 
 def server_for(settings: Settings) -> Server[Any]:
     """`InvalidRequest`: what was asked for cannot be had here."""
-    bash, tasks = Bash(settings.profile), Tasks(settings.context.output_dir)
+    bash, tasks = Bash(settings.profile, observers=settings.observers), Tasks(settings.context.output_dir)
     runner = Runner(settings, bash, tasks)
     tools = Tools(settings, bash, tasks, runner)
 

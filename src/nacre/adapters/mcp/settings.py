@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nacre.frozen import frozen
+from nacre.observe.events import Observer
 from nacre.profiles import DEFAULT, Profile
 from nacre.types import Access, ToolContext
 
@@ -15,6 +16,7 @@ class Settings:
     profile: Profile = DEFAULT
     context: ToolContext = ToolContext()
     """For every call; each gets a cancel switch, and whom to ask, of its own."""
+    observers: tuple[Observer, ...] = ()
     budget: float = BUDGET
     """Seconds within which a call is answered: a command that takes longer goes on as a task."""
 
