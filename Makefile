@@ -1,7 +1,7 @@
 # A Python from 3.11 up, bash, git and the package registry are enough: each target sets up what it needs.
 #
 #   make test ARGS='-k timeout'     arguments for pytest
-#   make test PYTHON=python3.12     another interpreter
+#   make test PYTHON=python3.12     another interpreter; VENV=.venv-3.12 leaves .venv as it is
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,7 +11,10 @@ export PYTHON ?=
 export ARGS ?=
 FRAMEWORKS ?=
 UV ?= uv
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
+# What is the same on every system: the checker, the text pipeline, the views, settings.
+PURE := $(addprefix tests/,shell policy output views config hooks fuzz)
 TYPED := src tests scripts fuzz $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
 
 .PHONY: help
@@ -37,9 +40,14 @@ test-agents: venv ## hooks in real agents, with a model on loopback (needs npm a
 	NACRE_AGENTS=$(CURDIR)/.agents $(BIN)/pytest -m agents $(ARGS) tests/agents
 
 .PHONY: test-portable
-test-portable: venv ## the same with the Linux parts switched off (the checker, the text pipeline, the views and settings have none)
+test-portable: venv ## the same with the Linux parts switched off, without what has none
 	scripts/need-ps.sh
-	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow and not mcp' $(addprefix --ignore=tests/,shell policy output views config hooks fuzz) $(ARGS)
+	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow and not mcp' $(addprefix --ignore=,$(PURE)) $(ARGS)
+
+.PHONY: test-rest
+test-rest: venv ## what test-portable leaves out
+	$(BIN)/pytest -m 'linux and not slow' $(ARGS)
+	$(BIN)/pytest -m 'not linux and not slow' $(PURE) $(ARGS)
 
 .PHONY: test-user
 test-user: ## the same as a user without privileges (from root; else just the tests)
@@ -106,4 +114,4 @@ clean: ## remove environments and caches
 
 .PHONY: venv
 venv:
-	@scripts/venv.sh .venv
+	@scripts/venv.sh $(VENV)
