@@ -6,6 +6,7 @@ any other would let the command run.
 
 from __future__ import annotations
 
+import gc
 import os
 
 from nacre.cli.speak import put
@@ -40,12 +41,16 @@ def hook(words: list[str]) -> int:
         from nacre.cli.hook_install import install
 
         return install(words[1:])
+    collects = gc.isenabled()
+    gc.disable()  # what is loaded now is all there will be
     try:
         return _hook(words)
     except BaseException as error:
         return _say(_failure(error))
     finally:
         _stop_clock()
+        if collects:
+            gc.enable()
 
 
 def _hook(words: list[str]) -> int:

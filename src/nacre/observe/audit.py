@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import logging
 import os
 import stat
 import threading
@@ -27,7 +26,6 @@ from nacre.types import MIB, StrPath
 VARIABLE = "NACRE_AUDIT"
 VERSION = 1
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_LOG = logging.getLogger("nacre.audit")
 
 
 def default_path() -> str:
@@ -79,7 +77,7 @@ class Audit:
                 self._missing += 1
                 self.problem = error.strerror or str(error)
                 if not told:
-                    _LOG.warning("The audit trail %s cannot be written: %s", self.path, self.problem)
+                    _warn("The audit trail %s cannot be written: %s", self.path, self.problem)
             else:
                 self._missing, self.problem = 0, ""
 
@@ -124,7 +122,7 @@ class Audit:
             self._turn_over()
         except OSError as error:  # who may write to a file need not be allowed to move it
             if not self._stuck:
-                _LOG.warning("The audit trail %s is full and cannot be moved: %s", self.path, error.strerror)
+                _warn("The audit trail %s is full and cannot be moved: %s", self.path, error.strerror)
             self._stuck = True
             return False
         self._stuck = False
@@ -190,3 +188,9 @@ def _name(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return ""
+
+
+def _warn(message: str, *about: object) -> None:
+    import logging  # a hook that keeps a line need not load it
+
+    logging.getLogger("nacre.audit").warning(message, *about)
