@@ -7,7 +7,7 @@ versions of the agent have passed over it where a permission rule allowed the ca
 
 from __future__ import annotations
 
-from nacre.hooks.dialect import NOTHING, Asked, Bad, NotOurs, Reply, because, command_in, refusal
+from nacre.hooks.dialect import NOTHING, Asked, Bad, NotOurs, Reply, because, called, command_in, refusal
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
@@ -34,15 +34,10 @@ def read(fields: Fields) -> Heard:
         return Bad("it does not say what happens")
     if event != "PreToolUse":
         return NotOurs(event)
-    tool = fields.get("tool_name")
-    if not isinstance(tool, str):
-        return Bad("it does not say which tool is called")
-    if tool not in _SHELLS:
-        return NotOurs(event)
-    given = fields.get("tool_input")
-    if not isinstance(given, dict):
-        return Bad("its `tool_input` is no object")
-    if tool == "Monitor" and "command" not in given:
+    given = called(fields, _SHELLS, event)
+    if isinstance(given, NotOurs | Bad):
+        return given
+    if fields["tool_name"] == "Monitor" and "command" not in given:
         return NotOurs(event)  # it listens to a socket
     asks = fields.get("permission_mode") in _ASKS
     return command_in(given, cwd=fields.get("cwd"), asks=asks, event=event)

@@ -9,7 +9,7 @@ is accepted, and the tool runs.
 
 from __future__ import annotations
 
-from nacre.hooks.dialect import NOTHING, REFUSE, Asked, Bad, NotOurs, Reply, because, command_in, short
+from nacre.hooks.dialect import NOTHING, REFUSE, Asked, Bad, NotOurs, Reply, because, called, command_in, short
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
@@ -42,14 +42,9 @@ def read(fields: Fields) -> Heard:
         return command_in(fields, cwd=fields.get("cwd") or _root(fields), asks=True, event=event)
     if event.lower() != "pretooluse":
         return NotOurs(event)
-    tool = fields.get("tool_name")
-    if not isinstance(tool, str):
-        return Bad("it does not say which tool is called")
-    if tool not in _SHELLS:
-        return NotOurs(event)
-    given = fields.get("tool_input")
-    if not isinstance(given, dict):
-        return Bad("its `tool_input` is no object")
+    given = called(fields, _SHELLS, event)
+    if isinstance(given, NotOurs | Bad):
+        return given
     cwd = given.get("working_directory") or fields.get("cwd") or _root(fields)
     return command_in(given, cwd=cwd, asks=False, event=event)
 

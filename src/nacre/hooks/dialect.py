@@ -87,6 +87,17 @@ if TYPE_CHECKING:
         def refuse(self, reason: str, /) -> Reply: ...
 
 
+def called(fields: Fields, shells: tuple[str, ...], event: str) -> Fields | NotOurs | Bad:
+    """The arguments of a tool that is about to be called, if it is one of these."""
+    tool = fields.get("tool_name")
+    if not isinstance(tool, str):
+        return Bad("it does not say which tool is called")
+    if tool not in shells:
+        return NotOurs(event)
+    given = fields.get("tool_input")
+    return given if isinstance(given, dict) else Bad("its `tool_input` is no object")
+
+
 def command_in(fields: Fields, *, cwd: object, asks: bool, event: str) -> Asked | Bad:
     """`fields`: the arguments of a shell tool."""
     command = fields.get("command")

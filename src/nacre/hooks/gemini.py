@@ -7,7 +7,7 @@ ever.
 
 from __future__ import annotations
 
-from nacre.hooks.dialect import NOTHING, Asked, Bad, NotOurs, Reply, because, command_in, refusal
+from nacre.hooks.dialect import NOTHING, Asked, Bad, NotOurs, Reply, because, called, command_in, refusal
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ _EVENTS = (
     "PreCompress",
 )
 """Those that no other agent has."""
-_SHELL = "run_shell_command"
+_SHELLS = ("run_shell_command",)
 _DIRECTORY = ("dir_path", "directory")
 """Where the command runs, seen from the agent's directory; the first is the newer name."""
 
@@ -40,14 +40,9 @@ def read(fields: Fields) -> Heard:
     event = fields["hook_event_name"]
     if event != "BeforeTool":
         return NotOurs(str(event))
-    tool = fields.get("tool_name")
-    if not isinstance(tool, str):
-        return Bad("it does not say which tool is called")
-    if tool != _SHELL:
-        return NotOurs(event)
-    given = fields.get("tool_input")
-    if not isinstance(given, dict):
-        return Bad("its `tool_input` is no object")
+    given = called(fields, _SHELLS, event)
+    if isinstance(given, NotOurs | Bad):
+        return given
     heard = command_in(given, cwd=fields.get("cwd"), asks=False, event=event)
     for name in _DIRECTORY:
         below = given.get(name)
