@@ -23,7 +23,6 @@ class Doer:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._depth = 0
-        self._functions: list[str] = []
         self._documents: list[str] = []
 
     def script(self) -> str:
@@ -144,7 +143,7 @@ class Doer:
         self._depth += 1
         text = self._one_of(
             self._group, self._if, self._for, self._while, self._case, self._function, self._and, self._pipe,
-            self._test, self._reading, self._background, self._arithmetic, self._select,
+            self._test, self._reading, self._background, self._arithmetic, self._idiom,
         )  # fmt: skip
         self._depth -= 1
         return text
@@ -225,7 +224,7 @@ class Doer:
             "(( x = 2 )); alpha $x", "let y=3+4; alpha $y", "alpha $(( 3 * 4 )) $((x++))", "x=$((x+1)); alpha $x"
         )
 
-    def _select(self) -> str:
+    def _idiom(self) -> str:
         return self._any(
             "set -- one 'two words' three; alpha \"$@\"; shift; alpha \"$1\" $#", "arr+=(more); alpha \"${arr[@]}\"",
             "readonly r=4; alpha $r", "declare -A map=([k]=v); alpha ${map[k]}",

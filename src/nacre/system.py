@@ -57,14 +57,24 @@ def payload(data: bytes) -> int:
 
 def state_directory() -> str:
     """Where what is to be found again is kept: sessions, tasks."""
-    home = os.environ.get("XDG_STATE_HOME", "")
+    return _directory("XDG_STATE_HOME", "~/.local/state/nacre", "user_state_path")
+
+
+def config_directory() -> str:
+    """Where the user's settings are."""
+    return _directory("XDG_CONFIG_HOME", "~/.config/nacre", "user_config_path")
+
+
+def _directory(variable: str, usual: str, elsewhere: str) -> str:
+    """As XDG has it; `elsewhere`: the function of platformdirs that knows, where that is not the custom."""
+    home = os.environ.get(variable, "")
     if os.path.isabs(home):
         return os.path.join(home, "nacre")
     if os.uname().sysname == "Linux":
-        return os.path.expanduser("~/.local/state/nacre")
-    from platformdirs import user_state_path
+        return os.path.expanduser(usual)
+    import platformdirs
 
-    return str(user_state_path("nacre"))
+    return str(getattr(platformdirs, elsewhere)("nacre"))
 
 
 FREE_FLOOR = 64 * 1024 * 1024

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import os
 
+from nacre.system import config_directory
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +114,7 @@ def _places(cwd: StrPath | None) -> list[Place]:
     home, exists, join = _home(), os.path.lexists, os.path.join
     homes = (os.path.normpath(home), os.path.realpath(home))
     found: list[Place] = []
-    if exists(mine := _config_directory()):
+    if exists(mine := config_directory()):
         found.append((join(mine, "config.toml"), "toml", False))
     if exists(claude := os.environ.get("CLAUDE_CONFIG_DIR", "") or join(home, ".claude")):
         found.append((join(claude, "settings.json"), "claude", False))
@@ -128,17 +130,6 @@ def _places(cwd: StrPath | None) -> list[Place]:
             break
         directory = above
     return found
-
-
-def _config_directory() -> str:
-    home = os.environ.get("XDG_CONFIG_HOME", "")
-    if os.path.isabs(home):
-        return os.path.join(home, "nacre")
-    if os.uname().sysname == "Linux":
-        return os.path.expanduser("~/.config/nacre")
-    from platformdirs import user_config_path
-
-    return str(user_config_path("nacre"))
 
 
 def _variables(env: Mapping[str, str]) -> dict[str, str]:
