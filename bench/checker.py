@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+import tempfile
 import time
+from pathlib import Path
 
-from bench.measure import HERE, Row, medians, ms, process
+from bench.measure import HERE, Once, Row, medians, ms, process, series
 from nacre import check
 from nacre.shell.parse import parse
 
 CORPUS = HERE.parent / "tests" / "corpus" / "commands.jsonl"
 ROUNDS = 5
+_RULES = """
+[permissions]
+allow = ["Bash(npm run test:*)", "Bash(git status)"]
+ask = ["Bash(git commit:*)"]
+deny = ["Bash(git push:*)", "Bash(curl:*)"]
+[rules]
+git-push-force = "refuse"
+"""
 
 
 def each(commands: list[str]) -> list[Row]:
@@ -47,20 +57,43 @@ def script(commands: list[str]) -> list[Row]:
 
 async def alone() -> list[Row]:
     python = sys.executable
-    call = {"tool_name": "Bash", "tool_input": {"command": "ls -la | sort"}, "permission_mode": "default"}
-    payload = json.dumps({"session_id": "1", "cwd": "/tmp", "hook_event_name": "PreToolUse", **call})
     took = await medians(
         {
             "python": process(python, "-c", "pass"),
             "check": process(python, "-m", "nacre", "check", "ls -la | sort"),
-            "hook": process("sh", "-c", 'printf %s "$2" | "$1" -m nacre hook || exit 2', "sh", python, payload),
         },
         rounds=30,
     )
     return [
         Row("`nacre check` as a process, in all", ms(took["check"]), "", "≤ 80 ms"),
         Row("… of which bare Python", ms(took["python"])),
-        Row("`nacre hook`, by the shell as an agent does", ms(took["hook"]), "", "≤ 80 ms"),
+    ]
+
+
+async def hooked() -> list[Row]:
+    """By the shell, as an agent calls it, with as many settings as a user may have."""
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls -la | sort"}, "permission_mode": "default"}
+    payload = json.dumps({"session_id": "1", "cwd": "/", "hook_event_name": "PreToolUse", **call})
+    calls = ("sh", "-c", 'printf %s "$2" | "$1" -m nacre hook || exit 2', "sh", sys.executable, payload)
+    settings = {
+        "nothing configured": "",
+        "rules in TOML": _RULES,
+        "these and an audit trail": f"audit = true\n{_RULES}",
+    }
+    rivals: dict[str, Once] = {}
+    with tempfile.TemporaryDirectory(prefix="nacre-bench-") as place:
+        for number, (name, text) in enumerate(settings.items()):
+            home = Path(place, str(number))
+            (home / "nacre").mkdir(parents=True)
+            if text:
+                (home / "nacre" / "config.toml").write_text(text)
+            rivals[name] = process(*calls, env={"XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)})
+        took = await series(rivals, rounds=30)
+        if not Path(place, "2", "nacre", "audit.jsonl").exists():
+            raise FileNotFoundError("no audit trail was kept")
+    return [
+        Row(f"`nacre hook`, {name}: median, least", f"{ms(statistics.median(each))}, {ms(min(each))}", "", "≤ 80 ms")
+        for name, each in took.items()
     ]
 
 
@@ -72,4 +105,4 @@ async def rows() -> list[Row]:
     entries = [json.loads(line) for line in CORPUS.read_text().splitlines()]
     commands = [entry["command"] for entry in entries]
     harmless = [entry["command"] for entry in entries if entry["want"] == "allow"]
-    return [*each(commands), *script(harmless), *await alone()]
+    return [*each(commands), *script(harmless), *await alone(), *await hooked()]

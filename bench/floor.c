@@ -1,10 +1,13 @@
 /* The floor: what starting `bash -c true` costs without any Python. Both streams captured, own session.
-   For each byte on stdin: one posix_spawn, read both pipes to their end, waitpid; prints the nanoseconds. */
+   Once: a posix_spawn, both pipes read to their end, waitpid. For each byte on stdin: COUNT times in all, by WORKERS
+   threads, each without a pause; prints the nanoseconds. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -52,12 +55,28 @@ static void once(char *bash, char *text) {
     posix_spawnattr_destroy(&attributes);
 }
 
+static char *bash, *text;
+static atomic_int left;
+
+static void *work(void *nothing) {
+    while (atomic_fetch_sub(&left, 1) > 0) once(bash, text);
+    return nothing;
+}
+
 int main(int argc, char **argv) {
     char go;
-    if (argc != 3) return 2;
+    if (argc != 5) return 2;
+    bash = argv[1];
+    text = argv[2];
+    int workers = atoi(argv[3]), count = atoi(argv[4]);
+    pthread_t threads[workers];
     while (read(0, &go, 1) == 1) {
         long long start = now();
-        once(argv[1], argv[2]);
+        left = count;
+        for (int i = 1; i < workers; i++)
+            if (pthread_create(&threads[i], NULL, work, NULL)) return 1;
+        work(NULL);
+        for (int i = 1; i < workers; i++) pthread_join(threads[i], NULL);
         printf("%lld\n", now() - start);
         fflush(stdout);
     }

@@ -15,12 +15,13 @@ from nacre.keeper.client import Client, client
 ROUNDS = 300
 
 
-async def asyncio_way(text: str = "true") -> None:
+async def asyncio_way(text: str = "true") -> bytes:
     child = await asyncio.create_subprocess_exec(
         BASH, "-c", text,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
-    await child.communicate()
+    out, err = await child.communicate()
+    return out + err
 
 
 async def subprocess_way() -> None:

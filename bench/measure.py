@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +28,11 @@ class Row:
     figure: str
     ratio: str = ""
     goal: str = ""
+    holds: bool = True
+    """False: the goal is a promise, and it is broken. The run fails."""
 
 
-async def medians(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dict[str, float]:
+async def series(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dict[str, list[float]]:
     """Interleaved, so that whatever else the machine does hits all alike."""
     times: dict[str, list[float]] = {name: [] for name in rivals}
     for number in range(rounds + warm_up):
@@ -38,7 +40,11 @@ async def medians(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dic
             taken = await once()
             if number >= warm_up:
                 times[name].append(taken)
-    return {name: statistics.median(taken) for name, taken in times.items()}
+    return times
+
+
+async def medians(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dict[str, float]:
+    return {name: statistics.median(taken) for name, taken in (await series(rivals, rounds, warm_up)).items()}
 
 
 def timed(call: Callable[[], Awaitable[object]]) -> Once:
@@ -50,12 +56,13 @@ def timed(call: Callable[[], Awaitable[object]]) -> Once:
     return once
 
 
-def process(*arguments: str) -> Once:
-    """A whole process from start to end, with nothing of ours around it."""
+def process(*arguments: str, env: Mapping[str, str] | None = None) -> Once:
+    """A whole process from start to end, with nothing of ours around it. `env`: besides what it inherits."""
+    variables = {**os.environ, **(env or {})}
 
     async def once() -> float:
         start = time.perf_counter()
-        subprocess.run(arguments, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        subprocess.run(arguments, check=True, stdin=subprocess.DEVNULL, capture_output=True, env=variables)
         return time.perf_counter() - start
 
     return once
@@ -68,10 +75,16 @@ class Answering:
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     async def once(self) -> float:
+        self.begin()
+        return self.end()
+
+    def begin(self) -> None:
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(".")
         self._process.stdin.flush()
+
+    def end(self) -> float:
+        assert self._process.stdout is not None
         return int(self._process.stdout.readline()) / 1e9
 
     def close(self) -> None:
@@ -81,14 +94,14 @@ class Answering:
 class Floor(Answering):
     """`floor.c`, compiled; FileNotFoundError when there is no compiler."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, workers: int = 1, count: int = 1) -> None:
         self._directory = tempfile.TemporaryDirectory()
         program = os.path.join(self._directory.name, "floor")
         compiler = shutil.which("cc") or shutil.which("gcc")
         if compiler is None:
             raise FileNotFoundError("no C compiler")
-        subprocess.run([compiler, "-O2", "-o", program, str(HERE / "floor.c")], check=True)
-        super().__init__(program, BASH, text)
+        subprocess.run([compiler, "-O2", "-pthread", "-o", program, str(HERE / "floor.c")], check=True)
+        super().__init__(program, BASH, text, str(workers), str(count))
 
     def close(self) -> None:
         super().close()

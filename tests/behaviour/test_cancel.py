@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import shlex
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import anyio
 import pytest
 
 from nacre import Bash, Cancel, Ended, Request, Result, Session, Started, ToolContext, run_sync
+from nacre.keeper.client import client
 from nacre.result import Cancelled, Exited
 from tests.support.census import fds
 from tests.support.commands import STUBBORN
@@ -47,6 +49,29 @@ async def test_cancelling_the_task_leaves_nothing_alive(bash: Bash, life: Lifeli
     with pytest.raises(asyncio.CancelledError):
         await task
     await life.ended()
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("switched", [True, False])
+async def test_what_is_called_off_before_the_keeper_has_heard_of_it_is_never_started(
+    bash: Bash, tmp_path: Path, switched: bool
+) -> None:
+    await bash.run("true")
+    keeper, cancel = client().pid, Cancel()
+    for number in range(20):
+        os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
+        run = asyncio.create_task(bash.run(f"touch {tmp_path / str(number)}", ToolContext(cancel=cancel)))
+        for _ in range(10):
+            await asyncio.sleep(0)  # it is asked for
+        if switched:
+            cancel.cancel()
+            assert (await run).outcome == Cancelled()
+            cancel = Cancel()
+        else:
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+    assert (await bash.run(Request("ls; echo end", cwd=tmp_path))).output == "end\n"
+    assert client().pid == keeper
 
 
 @pytest.mark.req("K-07")

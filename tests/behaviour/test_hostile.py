@@ -83,7 +83,8 @@ async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_
     for _ in range(30):
         await bash.run("true")
         for pid in await until(lambda: ready_shells(client().pid), "a shell that waits"):
-            os.kill(pid, blow)
+            with contextlib.suppress(ProcessLookupError):  # a second one is given up after a second
+                os.kill(pid, blow)
             await until(lambda pid=pid: state(pid, "bash") in "ZTX", "the blow")  # type: ignore[misc]
         result = await bash.run(Request("echo hi", timeout=20))
         assert (result.outcome, result.stdout) == (Exited(0), "hi\n")

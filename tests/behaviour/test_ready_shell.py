@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -85,13 +86,31 @@ async def test_a_command_that_kills_every_child_of_its_parent_harms_only_itself(
         assert (result.outcome, result.output) == (Exited(0), "alive\n")
 
 
+async def test_a_command_that_kills_its_siblings_after_its_own_end_harms_none_that_comes_later(bash: Bash) -> None:
+    for _ in range(20):
+        await bash.run("true")  # without a pause: there may be a second one ready
+    siblings = "others=$(pgrep -P $PPID)"
+    killer = await bash.run(Request(f"{siblings}; (sleep 0.3; kill -9 $others) & kill -9 $$", leftovers="keep"))
+    result = await bash.run("sleep 1; echo alive")
+    assert (killer.outcome, result.outcome, result.output) == (Signalled(9), Exited(0), "alive\n")
+
+
 async def test_a_ready_shell_that_is_killed_is_not_missed(bash: Bash) -> None:
     keeper = int((await bash.run("echo $PPID")).stdout)
     for i in range(20):
         for shell in ready_shells(keeper):
-            kill(shell)
+            with contextlib.suppress(ProcessLookupError):  # a second one is given up after a second
+                kill(shell)
         result = await bash.run(f"echo {i}")
         assert (result.outcome, result.output) == (Exited(0), f"{i}\n")
+
+
+async def test_after_commands_without_a_pause_one_ready_shell_is_left(bash: Bash) -> None:
+    keeper = int((await bash.run("echo $PPID")).stdout)
+    results = [await bash.run("echo $$") for _ in range(50)]
+    assert [result.output for result in results] == [f"{result.pid}\n" for result in results]
+    assert len({result.pid for result in results}) == 50
+    wait_until(lambda: len(ready_shells(keeper)) == 1, "a single ready shell")
 
 
 async def test_a_ready_shell_ends_with_a_killed_keeper(bash: Bash) -> None:

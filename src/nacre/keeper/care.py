@@ -190,6 +190,8 @@ class Care:
             self.write_down(run, members)
         if not run.ended:
             run.report(members, out_of_memory=run.was_killed and oom_kills() > run.oom_kills)
+            if run.was_signalled:
+                self.spare.dismiss()  # whoever did it may be about to do the same to every child of ours
             if run.start.reusable and not self.closing:
                 self.likely = run.start
         if over:

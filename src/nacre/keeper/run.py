@@ -287,16 +287,26 @@ class Run:
         status = self.status if self.principal is None else self.left_status
         return self.reason == EXIT and status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
 
+    @property
+    def was_signalled(self) -> bool:
+        """Its shell, by a signal that is none of ours."""
+        return self.reason == EXIT and self.status is not None and os.WIFSIGNALED(self.status)
+
     def report(self, members: dict[int, Seen], *, out_of_memory: bool) -> None:
         """Say how it ended. The host may be gone: then nobody needs to know."""
         self.ended = True
         status = -1 if self.status is None else self.status
         took = (self.stopped if self.status is not None else time.monotonic()) - self.began
         try:
-            message = b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, self.reason, took, self.asleep, out_of_memory)
+            message = ended(status, self.reason, took, asleep=self.asleep, out_of_memory=out_of_memory)
             self.control.send(message + self.leftovers + _rows(b"running", members))
         except OSError:
             pass
+
+
+def ended(status: int, reason: bytes, took: float, *, asleep: bool = False, out_of_memory: bool = False) -> bytes:
+    """The report, but for its rows. The status of a shell whose end was not seen, or that there never was, is -1."""
+    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason, took, asleep, out_of_memory)
 
 
 def _rows(state: bytes, members: dict[int, Seen]) -> bytes:

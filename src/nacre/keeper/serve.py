@@ -24,7 +24,7 @@ from nacre.keeper.going import going
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record, oom_kills
-from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
+from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run, ended
 from nacre.keeper.scratch import finish_removing, remove_tree
 from nacre.keeper.spawn import Shell, spawn
 from nacre.keeper.wire import (
@@ -147,6 +147,10 @@ class Keeper(Care):
     def start(self, start: Start, fds: list[int]) -> None:
         """Takes what it keeps out of `fds`."""
         control = Channel(socket.socket(fileno=fds.pop(0)))
+        if not start.task and not self.alone and _is_cancelled(control):
+            self.answer(control, ended(-1, CANCEL, 0.0))
+            control.close()
+            return
         wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
         if len(fds) != sum(wanted):
             raise Garbled("descriptors")
@@ -372,6 +376,18 @@ class Orders:
     def close_input(self) -> None:
         if self.run is not None:
             self.run.close_input()
+
+
+def _is_cancelled(control: Channel) -> bool:
+    """Whether the host has called it off before it began. To start what a host that gives up many runs at once does not
+    want any more, only to end it, would keep waiting all that it does want."""
+    try:
+        message = control.receive()
+    except (Garbled, EOFError):
+        return True
+    if message is not None:
+        _close(message[1])
+    return message is not None
 
 
 def _open_input(folder: int) -> int | None:

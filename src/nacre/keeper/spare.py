@@ -1,9 +1,11 @@
 """The spare: a shell started ahead, waiting at its gate for the next command that fits it.
 
 An agent's commands come one after another with the same directory and environment; all they differ in is the text,
-and that comes through the gate anyway. Starting bash is most of what a command costs. At most one spare, never with
+and that comes through the gate anyway. Starting bash is most of what a command costs. One spare, never with
 what a caller passed for one call only, given up after `PATIENCE` seconds, when its directory is no longer
 what the path leads to, when something that is open or closed to it has been replaced, or when it has died.
+
+Commands that come without a pause would find it still starting: for as long as they do, there are two.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import deque
 
 from nacre.keeper.spawn import Shell, place, spawn
 from nacre.keeper.wire import Start
@@ -20,15 +23,22 @@ if TYPE_CHECKING:
     from nacre.sandbox.confinement import Confinement
 
 PATIENCE = 60.0
+_PAUSE = 0.01
+"""Seconds: a shell that is taken sooner may not have been ready, or would not have been if it were the only one."""
+_HURRY = 1.0
+"""Seconds after the last command until the second one is given up."""
 
 
 class Spare:
-    __slots__ = ("_closed", "_like", "_shell", "_until", "pids")
+    __slots__ = ("_asked", "_closed", "_like", "_shells", "_wanted", "pids")
 
     def __init__(self) -> None:
-        self._shell: Shell | None = None
+        self._shells: deque[tuple[Shell, float]] = deque()
+        """And when each was started, the oldest first. All alike."""
+        self._wanted = 1
         self._like: Start | None = None
-        self._until = 0.0
+        self._asked = 0.0
+        """When one was last wanted."""
         self._closed: dict[bytes, tuple[int, ...]] = {}
         """What is open or closed to it, as it was before."""
         self.pids: set[int] = set()
@@ -37,30 +47,31 @@ class Spare:
     def prepare(
         self, like: Start, env: dict[bytes, bytes], files: tuple[int, int], confinement: Confinement | None
     ) -> None:
-        """Start one that fits commands like this one."""
-        self._until = time.monotonic() + PATIENCE
-        if self._shell is not None and self._fits(like):
-            return
-        self.dismiss()
-        self._closed = {} if confinement is None else _marks(confinement)
-        try:
-            self._shell = spawn(like, env, files, confinement=confinement)
-        except OSError:
-            return  # the command itself will say what is wrong
-        self._like = like
-        self.pids.add(self._shell.pid)
+        """Start what fits commands like this one."""
+        self._asked = time.monotonic()
+        if not self._shells or not self._fits(like):
+            self.dismiss()
+            self._closed = {} if confinement is None else _marks(confinement)
+            self._like = like
+        while len(self._shells) < self._wanted:
+            try:
+                shell = spawn(like, env, files, confinement=confinement)
+            except OSError:
+                return  # the command itself will say what is wrong
+            self._shells.append((shell, time.monotonic()))
+            self.pids.add(shell.pid)
 
     def take(self, start: Start) -> Shell | None:
         """The spare, if it fits."""
-        shell = self._shell
-        if shell is None or not self._fits(start):
+        if not self._shells or not self._fits(start):
             return None
+        shell, born = self._shells[0]
+        self._wanted = 2 if time.monotonic() - born < _PAUSE else 1
         replaced = any(_mark(path)[: len(mark)] != mark for path, mark in self._closed.items())
         if replaced or not _is_well(shell) or not _stands_in(shell, start.cwd):
             self.dismiss()
-            os.kill(shell.pid, signal.SIGKILL)  # a stopped one would not see that its gate is closed
             return None
-        self._shell = None
+        self._shells.popleft()
         self.pids.discard(shell.pid)
         return shell
 
@@ -82,22 +93,31 @@ class Spare:
         if pid not in self.pids:
             return False
         self.pids.discard(pid)
-        if self._shell is not None and self._shell.pid == pid:
-            self.dismiss()
+        for each in [each for each in self._shells if each[0].pid == pid]:
+            self._shells.remove(each)
+            each[0].dismiss()
         return True
 
     def due(self) -> float | None:
-        """When to give it up."""
-        return None if self._shell is None else self._until
+        """When to give one up."""
+        if not self._shells:
+            return None
+        return self._asked + (PATIENCE if len(self._shells) == 1 else _HURRY)
 
     def expire(self) -> None:
-        if self._shell is not None and time.monotonic() >= self._until:
-            self.dismiss()
+        due = self.due()
+        if due is not None and time.monotonic() >= due:
+            self._give_up()
 
     def dismiss(self) -> None:
-        if self._shell is not None:
-            self._shell.dismiss()
-            self._shell = None
+        while self._shells:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """The youngest."""
+        shell, _ = self._shells.pop()
+        shell.dismiss()
+        os.kill(shell.pid, signal.SIGKILL)  # a stopped one would not see that its gate is closed
 
 
 def _marks(confinement: Confinement) -> dict[bytes, tuple[int, ...]]:

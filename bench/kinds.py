@@ -1,0 +1,147 @@
+"""The kinds of runs that a soak is made of: each runs once, and says whether it ended as it had to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from nacre import Bash, Cancel, Request, Session, ToolContext
+from nacre.result import Cancelled, Chunk, Ended, Exited, Running, TimedOut
+from nacre.tasks import Tasks
+
+
+@dataclass(frozen=True)
+class Soaked:
+    """What the runs of a soak share."""
+
+    bash: Bash
+    tasks: Tasks
+
+    def order(self, count: int, seed: int) -> Iterator[str]:
+        weights = [kind.weight for kind in KINDS.values()]
+        return iter(random.Random(seed).choices(list(KINDS), weights, k=count))
+
+
+@dataclass(frozen=True)
+class Kind:
+    run: Callable[[Soaked], Awaitable[bool]]
+    weight: int
+
+
+async def _exit(here: Soaked) -> bool:
+    result = await here.bash.run("echo out; echo err >&2; exit 7")
+    return result.outcome == Exited(7) and (result.stdout, result.stderr) == ("out\n", "err\n")
+
+
+async def _much(here: Soaked) -> bool:
+    """More than a pipe holds, less than is kept in memory."""
+    result = await here.bash.run("head -c 300000 /dev/zero")
+    return result.outcome == Exited(0) and result.both.seen == 300_000 and result.spill is None
+
+
+async def _spill(here: Soaked) -> bool:
+    """Whoever has read it removes it."""
+    result = await here.bash.run("head -c 3000000 /dev/zero")
+    if result.spill is None:
+        return False
+    size = os.stat(result.spill.path).st_size
+    os.unlink(result.spill.path)
+    return result.outcome == Exited(0) and size == result.both.seen == 3_000_000
+
+
+async def _timeout(here: Soaked) -> bool:
+    result = await here.bash.run(Request("sleep 60 & sleep 60", timeout=0.05))
+    return result.outcome == TimedOut(0.05) and not result.running
+
+
+async def _cancel(here: Soaked) -> bool:
+    cancel = Cancel()
+    async for event in here.bash.stream("echo; sleep 60", ToolContext(cancel=cancel)):
+        if isinstance(event, Chunk):
+            cancel.cancel()
+        elif isinstance(event, Ended):
+            return event.result.outcome == Cancelled()
+    return False
+
+
+async def _drop(here: Soaked) -> bool:
+    """Nobody listens any more."""
+    async with aclosing(here.bash.stream("echo; sleep 60")) as events:
+        async for event in events:
+            if isinstance(event, Chunk):
+                return True
+    return False
+
+
+async def _abandon(here: Soaked) -> bool:
+    run = asyncio.create_task(here.bash.run("sleep 60"))
+    await asyncio.sleep(0.005)
+    run.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await run
+    return run.cancelled()
+
+
+async def _stdin(here: Soaked) -> bool:
+    result = await here.bash.run(Request("wc -c", stdin="x" * 100_000))
+    return result.outcome == Exited(0) and result.output.strip() == "100000"
+
+
+async def _session(here: Soaked) -> bool:
+    session = Session()
+    await session.run("cd /; export A=1")
+    return (await session.run('echo "$A $PWD"')).output == "1 /\n"
+
+
+async def _restricted(here: Soaked) -> bool:
+    """With a private directory for temporary files."""
+    result = await here.bash.run("echo text >$TMPDIR/file && cat $TMPDIR/file", ToolContext(access="restricted"))
+    return result.outcome == Exited(0) and result.output == "text\n"
+
+
+async def _leftover(here: Soaked) -> bool:
+    result = await here.bash.run(Request("sleep 60 & echo done", leftovers="end"))
+    return result.output == "done\n" and len(result.ended) == 1 and not result.running
+
+
+async def _adopted(here: Soaked) -> bool:
+    """What it leaves running is a task."""
+    result = await here.bash.run("sleep 1 & echo done")
+    return result.outcome == Exited(0) and result.task is not None
+
+
+async def _background(here: Soaked) -> bool:
+    result = await here.bash.run(Request("echo done", mode="background"))
+    if result.task is None:
+        return False
+    await here.tasks.wait(result.task.id, timeout=30)
+    return here.tasks.output(result.task.id).text == "done\n"
+
+
+async def _promoted(here: Soaked) -> bool:
+    """It takes longer than its caller would wait."""
+    result = await here.bash.run(Request("echo early; sleep 1", yield_after=0.05))
+    return isinstance(result.outcome, Running) and result.outcome.promoted
+
+
+KINDS = {
+    "exit": Kind(_exit, 40),
+    "much": Kind(_much, 10),
+    "spill": Kind(_spill, 4),
+    "timeout": Kind(_timeout, 8),
+    "cancel": Kind(_cancel, 6),
+    "drop": Kind(_drop, 4),
+    "abandon": Kind(_abandon, 4),
+    "stdin": Kind(_stdin, 5),
+    "session": Kind(_session, 4),
+    "restricted": Kind(_restricted, 5),
+    "leftover": Kind(_leftover, 4),
+    "adopted": Kind(_adopted, 2),
+    "background": Kind(_background, 2),
+    "promoted": Kind(_promoted, 2),
+}
