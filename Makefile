@@ -88,8 +88,9 @@ bench: venv ## measure; keeps the table in bench/RESULTS.md
 	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: fuzz
-fuzz: venv ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for some of them
-	$(BIN)/python -m fuzz $(ARGS)
+fuzz: ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for some of them
+	scripts/mcp-venvs.sh
+	.venv-mcp/bin/python -m fuzz $(ARGS)
 
 .PHONY: requirements
 requirements: venv ## each requirement with the tests that prove it

@@ -16,7 +16,9 @@ from itertools import repeat
 
 from fuzz.target import TARGETS, Failure, attack
 
-_PIECE = 250
+_SHOWN = 3_000
+"""Characters of a failure that are printed."""
+_PIECE = 100
 """Cases that a process does at a time."""
 
 
@@ -29,6 +31,9 @@ def main() -> int:
     names = asked.targets or list(TARGETS)
     if unknown := [name for name in names if name not in TARGETS]:
         parser.error(f"there is no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
+    for name in [name for name in names if TARGETS[name].missing]:
+        print(f"{name:10} is left out: {TARGETS[name].missing} (`make fuzz` has it)", flush=True)
+        names.remove(name)
     shares = _shares(names, asked.cases)
     failed = 0
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -54,9 +59,10 @@ def _shares(names: list[str], cases: int) -> dict[str, int]:
 
 
 def _show(failure: Failure) -> None:
-    print(
-        f"\n--- {failure.target}, seed {failure.seed}\n{failure.case!r}\n=> {failure.wrong}\nto keep it: {failure.line}"
-    )
+    """A long one only by its beginning; its seed makes it again."""
+    print(f"\n--- {failure.target}, seed {failure.seed}\n{failure.case[:_SHOWN]!r}\n=> {failure.wrong[:_SHOWN]}")
+    if len(failure.case) <= _SHOWN:
+        print(f"to keep it: {failure.line}")
 
 
 if __name__ == "__main__":

@@ -8,13 +8,28 @@ in which the script runs.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 STUBS = ("alpha", "beta", "gamma", "delta")
 """`beta` fails; `gamma` prints its arguments, `delta` the name of a stub."""
 FILES = ("a.txt", "b.txt", "c d.txt", "sub/e.txt", "sub/f.log")
 """That are there, for globs."""
 _DEEPEST = 3
+_MARK = re.compile("@([swcq])")
+_LINE = "⏎"
+
+
+def _idioms() -> list[str]:
+    """Of idioms.txt, what is no heading. A piece of several lines has `⏎` between them."""
+    lines = (Path(__file__).parent / "idioms.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("== ")]
+
+
+IDIOMS = _idioms()
+_SHORT = [piece for piece in IDIOMS if _LINE not in piece]
+"""Those that can stand in the middle of a line."""
 
 
 class Doer:
@@ -53,7 +68,7 @@ class Doer:
             "one", "'two words'", '"three  words"', "-f", "--long=v", "a\\ b", "''", '""', "$'t\\tb'", "'*'",
             "{p,q}", "{1..3}", "p{q,r}s", "*.txt", "sub/*", "no*match", "[ab].txt", "?.txt", "~", "$x", '"$x"',
             "${y}", '"${y}"', "${z:-alpha}", "${x:+set}", '"${x:-d e}"', "${#x}", "${x%.*}", "${x#*a}", "${x/a/b}",
-            "${x^^}", "$((1+2))", '"$((x+1))"', "$@", '"$@"', "$#", "$*", "${arr[@]}", '"${arr[@]}"', "${arr[1]}",
+            "${x^^}", "$((1+2))", '"$((${#x}+1))"', "$@", '"$@"', "$#", "$*", "${arr[@]}", '"${arr[@]}"', "${arr[1]}",
             '"${arr[*]}"', "$?", "a#b", "\\$x", "'$x'", "x'y'\"z\"", "a\\\nb", "${!x}", '"a  $x  b"', "${x:0:2}",
             '"${@:1}"', "$1", '"$1"', "=", "a=b",
         )  # fmt: skip
@@ -136,14 +151,18 @@ class Doer:
         return text
 
     def _command(self) -> str:
-        if self._depth >= _DEEPEST or self._odds(0.5):
+        if self._depth >= _DEEPEST or self._odds(0.3):
             return self._simple()
-        if self._odds(0.45):
+        if self._odds(0.25):
             return self._wrapped()
         self._depth += 1
+        if self._odds(0.6):
+            text = self._idiom(_SHORT)
+            self._depth -= 1
+            return text
         text = self._one_of(
             self._group, self._if, self._for, self._while, self._case, self._function, self._and, self._pipe,
-            self._test, self._reading, self._background, self._arithmetic, self._idiom,
+            self._test, self._reading, self._background, self._arithmetic,
         )  # fmt: skip
         self._depth -= 1
         return text
@@ -224,24 +243,15 @@ class Doer:
             "(( x = 2 )); alpha $x", "let y=3+4; alpha $y", "alpha $(( 3 * 4 )) $((x++))", "x=$((x+1)); alpha $x"
         )
 
-    def _idiom(self) -> str:
-        return self._any(
-            "set -- one 'two words' three; alpha \"$@\"; shift; alpha \"$1\" $#", "arr+=(more); alpha \"${arr[@]}\"",
-            "readonly r=4; alpha $r", "declare -A map=([k]=v); alpha ${map[k]}",
-            "mapfile -t arr <<< $'p\\nq'; alpha \"${arr[@]}\"", "x=alpha; $x indirect",
-            "cmd=(gamma 'one arg' two); \"${cmd[@]}\"", "x='alpha beta'; $x", "x='alpha \"q r\"'; eval $x",
-            "IFS=,; x=alpha,k; $x", "unset x; ${x-alpha} unset", "x=; ${x:-alpha} empty", "alias al=alpha; al k",
-            "shopt -s expand_aliases\nalias al='alpha k'\nal m", "cd sub && alpha *",
-            "cd sub; alpha \"${PWD##*/}\"; cd ..", "(cd sub; alpha *.txt); alpha *.txt",
-            "export run=gamma; bash -c '$run k'", "x=alpha bash -c '$x k'", "set -f; alpha *; set +f; alpha *",
-            "set -e; beta; alpha never", "printf -v x %s alpha; $x k", "exit 0; alpha never",
-            "return 0 2>/dev/null; alpha k", "true && { alpha k; } || gamma l", "f() { echo alpha; }; $(f) k",
-            "hash alpha; alpha k", "shopt -s nullglob; alpha no*match", "x=(alpha k); \"${x[@]}\" m",
-            "alpha <(gamma p) 2>/dev/null", "alpha > >(gamma q); wait", "PATH=$PATH:/nowhere alpha k",
-            "builtin command alpha k", "while false; do :; done; alpha k", "until true; do beta; done",
-            "for ((i=0;i<2;i++)); do alpha $i; done", "x=5; alpha ${x}${x} \"$x$x\"",
-            "alpha \"${x:=given}\"; alpha $x",
-        )  # fmt: skip
+    def _idiom(self, pieces: list[str]) -> str:
+        """What bash can do besides: `@s` is a stub, `@w` a word, `@c` a command, `@q` a script in single quotes."""
+        filled: dict[str, Callable[[], str]] = {
+            "s": self._stub,
+            "w": self._value,
+            "c": self._simple,
+            "q": lambda: _quoted(self._piece()),
+        }
+        return _MARK.sub(lambda mark: filled[mark[1]](), self._random.choice(pieces)).replace(_LINE, "\n")
 
     # the whole
 
@@ -253,7 +263,7 @@ class Doer:
         )  # fmt: skip
 
     def _line(self) -> str:
-        text = self._command()
+        text = self._idiom(IDIOMS) if self._odds(0.4) else self._command()
         documents, self._documents = "".join(self._documents), []
         return text if not documents else f"{text}\n{documents}".rstrip("\n")
 

@@ -42,7 +42,7 @@ _HOSTILE = (
 )
 
 
-def _damaged(data: bytes, made: random.Random) -> bytes:
+def damaged(data: bytes, made: random.Random) -> bytes:
     for _ in range(made.choice((0, 1, 1, 2, 6))):
         at = made.randrange(len(data) + 1)
         match made.randrange(4):
@@ -70,7 +70,7 @@ class Hook:
 
     def invent(self, seed: int) -> bytes:
         made = random.Random(seed)
-        return _damaged(made.choice(self._payloads), made)
+        return damaged(made.choice(self._payloads), made)
 
     def wrong(self, case: bytes) -> str:
         reply = answer(case)
@@ -130,7 +130,7 @@ class Config:
             + _TOML.replace(b"[rules]", b"[tool.nacre.rules]").replace(b"[permissions]", b"[tool.nacre.permissions]"),
             b"c": _JSON,
         }
-        return which + _damaged(data[which], made)
+        return which + damaged(data[which], made)
 
     def wrong(self, case: bytes) -> str:
         file = self._files[case[:1]]
@@ -174,7 +174,7 @@ class Tasks:
 
     def invent(self, seed: int) -> bytes:
         made = random.Random(seed)
-        files = {name: _damaged(data, made) for name, data in _TASK.items() if made.random() < 0.9}
+        files = {name: damaged(data, made) for name, data in _TASK.items() if made.random() < 0.9}
         return json.dumps({name: data.decode("latin-1") for name, data in files.items()}).encode()
 
     def wrong(self, case: bytes) -> str:

@@ -1,20 +1,20 @@
-"""Any text gets a verdict: invented scripts, corpus commands, both damaged, up to 100 KB. It never raises, and what
-says where something stands points into the text."""
+"""Any text gets a verdict: invented scripts, corpus commands, both damaged, up to 100 KB. It never raises, takes no
+longer than it may, and what says where something stands points into the text."""
 
 from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
+import time
 
+from fuzz.corpus import commands
 from nacre import check
 from nacre.policy.permissions import Permissions
 from nacre.policy.policy import Policy
 from tests.support.scripts import Inventor
 
-_CORPUS = Path(__file__).parents[1] / "tests" / "corpus" / "commands.jsonl"
-_SIGNS = "'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é\u202e\ufdd0:,@%^+-"
-_PIECES = (
+SIGNS = "'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é\u202e\ufdd0:,@%^+-"
+PIECES = (
     "$(",
     "${",
     "<<E\n",
@@ -44,7 +44,10 @@ _PIECES = (
     "-exec ",
     "\n",
 )
-_LARGEST = 100_000
+LARGEST = 100_000
+"""Characters."""
+FIRST, EACH = 2.0, 0.0001
+"""Seconds of the processor that a verdict may take, and what each character of the text may add: 12 for the largest."""
 _POLICY = Policy(
     permissions=Permissions(allow=("Bash(git:*)",), ask=("Bash(make *)",), deny=("Bash(curl * | sh)", "Bash(rm:*)"))
 )
@@ -52,7 +55,7 @@ _POLICY = Policy(
 
 class Reading:
     def __init__(self) -> None:
-        self._commands = [json.loads(line)["command"] for line in _CORPUS.read_text().splitlines()]
+        self._commands = commands()
 
     def close(self) -> None:
         pass
@@ -62,17 +65,24 @@ class Reading:
         text = Inventor(seed).script() if made.random() < 0.5 else made.choice(self._commands)
         for _ in range(made.choice((0, 1, 1, 2, 5, 20))):
             text = _damaged(text, made, self._commands)
-        if made.random() < 0.02:  # one that is large
+        if made.random() < 0.005:  # one that is large; `fuzz.repeating` makes many
             text = (text + made.choice(("", "\n", ";", " ", "|"))) * (
-                made.choice((1_000, 10_000, _LARGEST)) // (len(text) + 1) + 1
+                made.choice((1_000, 10_000, LARGEST)) // (len(text) + 1) + 1
             )
-        return text[:_LARGEST]
+        return text[:LARGEST]
+
+    def command(self, made: random.Random) -> str:
+        """One of the corpus."""
+        return made.choice(self._commands)
 
     def wrong(self, text: str) -> str:
-        if "\0" in text:
-            text = text.replace("\0", "")
+        text = text.replace("\0", "")
         for policy in (Policy(), _POLICY):
+            start = time.process_time()
             verdict = check(text, cwd="/home/dev/project", policy=policy)
+            took, most = time.process_time() - start, FIRST + EACH * len(text)
+            if took > most:
+                return f"it takes {took:.1f} s for {len(text):,} characters, and may take {most:.1f}"
             json.dumps(verdict.to_dict())
             for finding in verdict.findings:
                 if not 0 <= finding.start <= finding.end <= len(text):
@@ -84,9 +94,9 @@ def _damaged(text: str, made: random.Random, commands: list[str]) -> str:
     at = made.randrange(len(text) + 1)
     match made.randrange(6):
         case 0:
-            return text[:at] + made.choice(_SIGNS) + text[at:]
+            return text[:at] + made.choice(SIGNS) + text[at:]
         case 1:
-            return text[:at] + made.choice(_PIECES) + text[at:]
+            return text[:at] + made.choice(PIECES) + text[at:]
         case 2:
             return text[:at] + text[at + made.randint(1, 5) :]
         case 3:
@@ -94,4 +104,4 @@ def _damaged(text: str, made: random.Random, commands: list[str]) -> str:
         case 4:
             return text[:at] + text[at : at + made.randint(1, 40)] * made.randint(2, 5) + text[at:]
         case _:
-            return made.choice(_PIECES) + text
+            return made.choice(PIECES) + text

@@ -3,15 +3,14 @@ conditions that hold, wrappers that change nothing."""
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from pathlib import Path
+from functools import cache
 
+from fuzz.corpus import commands
 from nacre import check
 from nacre.shell import read
 
-_CORPUS = Path(__file__).parents[1] / "tests" / "corpus" / "commands.jsonl"
 _CWD = "/home/dev/project"
 _PLAIN = re.compile(r"[\w./=:@,+-]+(?: [\w./=:@,+-]+)*")
 """Words that mean what they say, with one blank between them."""
@@ -21,8 +20,7 @@ _BETWEEN = "\x1e"
 
 class Rewriting:
     def __init__(self) -> None:
-        commands: list[str] = [json.loads(line)["command"] for line in _CORPUS.read_text().splitlines()]
-        self._commands = [command for command in commands if _is_whole(command)]
+        self._commands = _whole()
 
     def close(self) -> None:
         pass
@@ -41,6 +39,11 @@ class Rewriting:
         if before.decision is after.decision or after.rule == "too-complex":
             return ""
         return f"{command!r} is {before.decision} ({before.rule}), and {text!r} is {after.decision} ({after.rule})"
+
+
+@cache
+def _whole() -> list[str]:
+    return [command for command in commands() if _is_whole(command)]
 
 
 def _is_whole(command: str) -> bool:

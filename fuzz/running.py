@@ -1,5 +1,5 @@
 """What bash executes is what nacre has read: invented scripts are run with stubs for programs, which say how they were
-called, and every such call must be among the commands that `nacre.shell` found in the text."""
+called and where, and every such call must be among the commands that `nacre.shell` found in the text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz.doer import FILES, STUBS, Doer
@@ -17,15 +18,27 @@ from nacre.shell import Command, read
 from nacre.shell.text import has_glob, least, pattern, plain, source
 
 _STUB = """#!/bin/sh
-printf '%s\\000' "$#" "${{0##*/}}" "$@" >>{log}
+printf '%s\\000' "$#" "$PWD" "${{0##*/}}" "$@" >>{log}
 {rest}
 """
 _REST = {"alpha": "exit 0", "beta": "exit 1", "gamma": 'echo "$*"', "delta": "echo alpha"}
-_PATH = "/usr/local/bin:/usr/bin:/bin"
-_PATIENCE = 60.0
+_TOOLS = (
+    "basename bash cat chmod cp diff dirname env find head mkdir mv nice nohup sed seq setsid sh stdbuf tee timeout "
+    "touch tr xargs yes"
+).split()
+"""All that can be executed besides."""
+_PATIENCE = 240.0
 _BETWEEN = "\x1f"
+_PIPE, _PIPED = re.compile("/dev/fd/[0-9]+"), "/dev/fd/63"
+"""What `<(…)` becomes; nobody knows its number."""
 
-Call = tuple[str, ...]
+
+@dataclass(frozen=True)
+class Call:
+    """A stub was executed."""
+
+    where: str
+    argv: tuple[str, ...]
 
 
 class Running:
@@ -40,6 +53,9 @@ class Running:
             stub = self._stubs / name
             stub.write_text(_STUB.format(log=self._log, rest=_REST[name]))
             stub.chmod(0o755)
+        for name in _TOOLS:
+            if tool := shutil.which(name):
+                (self._stubs / name).symlink_to(tool)
 
     def close(self) -> None:
         shutil.rmtree(self._place, ignore_errors=True)
@@ -49,7 +65,7 @@ class Running:
 
     def wrong(self, text: str) -> str:
         """What bash did and nacre did not foresee; empty if there is nothing."""
-        place = self._place / "work"
+        place = self._place / "some" / "where" / "work"  # `cd ..` does not lead out
         shutil.rmtree(place, ignore_errors=True)
         for name in FILES:
             (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -57,16 +73,17 @@ class Running:
         script = read(text, cwd=str(place), home=str(place))
         if script.closed or script.broken or script.doubtful or script.foreign:
             return ""
-        said = [_expected(command) for command in script.commands if command.argv]
+        said = [(_expected(command), _where(command)) for command in script.commands if command.argv]
         for call in self._executed(text, place):
-            if not any(each.fullmatch(_BETWEEN.join(call)) for each in said):
-                commands = "\n".join(f"  {command.words}" for command in script.commands)
-                return f"bash executed {list(call)}, and nacre has read:\n{commands}"
+            words = _PIPE.sub(_PIPED, _BETWEEN.join(call.argv))
+            if not any(each.fullmatch(words) and where.fullmatch(call.where) for each, where in said):
+                commands = "\n".join(f"  {command.cwd}: {command.words}" for command in script.commands)
+                return f"bash executed {list(call.argv)} in {call.where}, and nacre has read:\n{commands}"
         return ""
 
     def _executed(self, text: str, place: Path) -> list[Call]:
         self._log.write_bytes(b"")
-        env = {"PATH": f"{self._stubs}:{_PATH}", "HOME": str(place), "LC_ALL": "C.UTF-8"}
+        env = {"PATH": str(self._stubs), "HOME": str(place), "LC_ALL": "C.UTF-8"}
         with subprocess.Popen(
             ["bash", "--norc", "-c", text], cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,
@@ -83,8 +100,8 @@ def _calls(log: bytes) -> list[Call]:
     words = log.decode(errors="surrogateescape").split("\0")[:-1]
     found, at = [], 0
     while at < len(words):
-        end = at + 2 + int(words[at])
-        found.append(tuple(words[at + 1 : end]))
+        end = at + 3 + int(words[at])
+        found.append(Call(words[at + 1], tuple(words[at + 2 : end])))
         at = end
     return found
 
@@ -98,7 +115,12 @@ def _expected(command: Command) -> re.Pattern[str]:
     for word in rest:
         fits = f"{pattern(word)}|{re.escape(source(word))}"  # a glob that fits nothing is itself
         text += f"(?:{_BETWEEN}(?:{fits})){_often(word, pieces)}" if least(word) else f"(?:{_BETWEEN}.*)?"
-    return re.compile(text, re.DOTALL)
+    return re.compile(_PIPE.sub(_PIPED, text), re.DOTALL)
+
+
+def _where(command: Command) -> re.Pattern[str]:
+    """Where it runs; a `cd` that may have failed leaves it in any place."""
+    return re.compile(pattern(command.cwd) if command.settled else ".*", re.DOTALL)
 
 
 def _often(word: str, pieces: bool) -> str:

@@ -7,7 +7,7 @@ whatever becomes of the inventor.
 from __future__ import annotations
 
 import base64
-import importlib
+import importlib.util
 import json
 import signal
 import traceback
@@ -16,7 +16,9 @@ from typing import Any, Protocol
 
 Case = str | bytes
 SLOW = 20
-"""Seconds that no case may take. Far above what any takes, so that a busy machine is no failure."""
+"""Seconds of the processor that no case may take; a busy machine is no failure."""
+STUCK = 300
+"""Seconds by the clock, for what waits."""
 
 
 class Target(Protocol):
@@ -31,10 +33,16 @@ class Target(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """Where a target is, and its share of the cases."""
+    """Where a target is, its share of the cases, and the package that it cannot do without."""
 
     place: str
     weight: int
+    needs: str = "nacre"
+
+    @property
+    def missing(self) -> str:
+        """Why it cannot be attacked here; empty if it can."""
+        return "" if importlib.util.find_spec(self.needs) else f"{self.needs} is not installed"
 
     def made(self) -> Target:
         module, _, name = self.place.partition(":")
@@ -43,14 +51,17 @@ class Kind:
 
 
 TARGETS = {
-    "reading": Kind("fuzz.reading:Reading", 20),
-    "rewriting": Kind("fuzz.rewriting:Rewriting", 20),
-    "running": Kind("fuzz.running:Running", 10),
-    "output": Kind("fuzz.bytes:Output", 15),
-    "wire": Kind("fuzz.bytes:Wire", 10),
-    "hook": Kind("fuzz.files:Hook", 10),
-    "config": Kind("fuzz.files:Config", 8),
-    "tasks": Kind("fuzz.files:Tasks", 7),
+    "reading": Kind("fuzz.reading:Reading", 120),
+    "guessing": Kind("fuzz.guessing:Guessing", 200),
+    "repeating": Kind("fuzz.repeating:Repeating", 3),
+    "rewriting": Kind("fuzz.rewriting:Rewriting", 130),
+    "running": Kind("fuzz.running:Running", 87),
+    "output": Kind("fuzz.bytes:Output", 110),
+    "wire": Kind("fuzz.bytes:Wire", 100),
+    "hook": Kind("fuzz.files:Hook", 100),
+    "config": Kind("fuzz.files:Config", 60),
+    "tasks": Kind("fuzz.files:Tasks", 60),
+    "mcp": Kind("fuzz.mcp:Mcp", 30, needs="mcp"),
 }
 
 
@@ -85,17 +96,20 @@ def verdict(target: Target, case: Case) -> str:
     """What is wrong with how it was taken; it may also have raised, or taken too long."""
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"it takes more than {SLOW} seconds")
+        raise TimeoutError(f"it takes more than {SLOW} seconds of the processor, or {STUCK} by the clock")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(SLOW)
+    before = [(number, signal.signal(number, late)) for number in (signal.SIGALRM, signal.SIGPROF)]
+    signal.alarm(STUCK)
+    signal.setitimer(signal.ITIMER_PROF, SLOW)
     try:
         return target.wrong(case)
     except Exception:
         return traceback.format_exc(limit=-6)
     finally:
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def written(case: Case) -> dict[str, str]:

@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 
 scripts/mcp-venvs.sh
 .venv-mcp/bin/mypy src/nacre/adapters/mcp src/nacre/cli/mcp.py tests/adapters/mcp
-NACRE_MCP_PYTHON=$PWD/.venv-mcp-only/bin/python exec .venv-mcp/bin/pytest -m mcp "$@" tests/adapters/mcp
+NACRE_MCP_PYTHON=$PWD/.venv-mcp-only/bin/python exec .venv-mcp/bin/pytest -m mcp "$@" tests/adapters/mcp tests/fuzz

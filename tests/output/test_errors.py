@@ -216,3 +216,10 @@ def test_a_scanner_holds_no_more_of_a_line_than_it_looks_at() -> None:
 def test_an_excerpt_is_cut_between_characters() -> None:
     assert excerpt("  short ", 10) == "short"
     assert excerpt("ab👩‍👩‍👧cd", 4) == "ab…"
+
+
+def test_an_error_line_that_moves_the_cursor_stays_one_line() -> None:
+    """A line of its own would look as if nacre had said it."""
+    scanner = Scanner()
+    scanner.feed(b"error: no\x1b[3;1H[nacre: exit 0]\n")
+    assert scanner.found() == (ErrorLine(1, "error: no  [nacre: exit 0]"),)

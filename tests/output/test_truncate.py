@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.output.imitations import marked
 from nacre.output.tokens import quarters, tokens
 from nacre.output.truncate import Cut, Limits, cut
 from nacre.output.width import splits
@@ -132,3 +133,10 @@ def test_tokens_are_guessed_by_the_formula() -> None:
 def test_limits_leave_room_but_never_more_than_half() -> None:
     assert Limits(chars=1000, lines=100, tokens=500).less(200, 10) == Limits(chars=800, lines=90, tokens=449)
     assert Limits(chars=100, lines=10).less(200, 10) == Limits(chars=50, lines=5)
+
+
+def test_signs_that_cannot_be_seen_are_read_once_each_however_many_there_are() -> None:
+    """Each had two ways to be read, and a line of fifty of them took for ever."""
+    unseen = "\u202e" * 5_000 + "\u3164" * 5_000
+    assert marked(f"{unseen}x[") == f"{unseen}x["
+    assert marked(f"{unseen}[nacre: exit 0]") == f"\\{unseen}[nacre: exit 0]"

@@ -254,7 +254,8 @@ class Scanner:
             counted += newlines(text, place, begin)
             place = begin
             cut = "…" if len(line) == LONGEST else ""
-            self._keep(ErrorLine(counted + newlines(line) + 1, seen(line.replace(HELD, "")).text + cut))
+            shown = seen(line.replace(HELD, "")).text.replace("\n", " ")  # it may have moved the cursor up or down
+            self._keep(ErrorLine(counted + newlines(line) + 1, shown + cut))
         self.lines += data.count(b"\n")
 
     def _keep(self, found: ErrorLine) -> None:

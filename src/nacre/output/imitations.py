@@ -16,9 +16,11 @@ _NOTHING = (
 )
 """Characters that are there and cannot be seen; some of them count as letters."""
 _NAME = f"[{_NOTHING}]*".join("nacre")
+_UNSEEN_LETTER = rf"(?=\w)[{_NOTHING}]"
+"""Those alone that count as letters: with two ways to read a character, a line of them would be read in 2ⁿ ways."""
 _IMITATION = later(
-    rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|[{_NOTHING}])*"
-    rf"\[(?:[^\w\n]|[{_NOTHING}]){{0,10}}?(?:…|{_NAME}|binary output))"
+    rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|{_UNSEEN_LETTER})*+"
+    rf"\[(?:[^\w\n]|{_UNSEEN_LETTER}){{0,10}}?(?:…|{_NAME}|binary output))"
 )
 
 

@@ -20,6 +20,8 @@ _STEPS = 1_000_000
 _RANGE = later(
     r"(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,18}))?", re.ASCII
 )
+_PADDED = later(r"-?0\d")
+"""A number whose zeros are kept: `{01..10}`."""
 _MARKS = later(r"(?<!\$)(\{)|([,}])")
 _ONE_OF = later(r"@\(([^()|]*+(?:\|[^()|]*+)+)\)")
 
@@ -130,10 +132,11 @@ def _sequence(text: _Text) -> list[str]:
     if found[1]:
         first, last, step = int(found[1]), int(found[2]), abs(int(found[3] or 1)) or 1
         numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+        width = max(map(len, (found[1], found[2]))) if _PADDED.match(found[1]) or _PADDED.match(found[2]) else 0
         if len(numbers) <= _LONGEST_RANGE:
-            return [str(number) for number in numbers]
+            return [f"{number:0{width}}" for number in numbers]
         between = [number for number in (-1, 0, 1) if number in numbers]
-        return [str(number) for number in (*numbers[:_ENDS], *between, *numbers[-_ENDS:])]
+        return [f"{number:0{width}}" for number in (*numbers[:_ENDS], *between, *numbers[-_ENDS:])]
     first, last, step = ord(found[4]), ord(found[5]), abs(int(found[6] or 1)) or 1
     letters = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
     return [chr(letter) for letter in letters]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Callable
 
 from nacre.patterns import later
+from nacre.shell.arrays import without
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
+from nacre.shell.parameters import BLANKS, separator
 from nacre.shell.runner import DECLARES, OWNING, Follows, Runner
-from nacre.shell.state import Alias, State
-from nacre.shell.text import SOME, UNKNOWN, plain, whole
+from nacre.shell.state import Alias, State, any_of
+from nacre.shell.text import SOME, UNKNOWN, origin, plain, whole
+from nacre.shell.variables import converted, store
 
 _READ = Shape("adinNptu")
+_MAPFILE = Shape("dnOsuCc")
+_CASES: dict[str, Callable[[str], str]] = {"u": str.upper, "l": str.lower}
 _COUNT = later(r"[0-9]{1,9}")
+_ESCAPED = later(r"\\(.)", re.DOTALL)
 _NAME = later(r"[A-Za-z_]\w*$", re.ASCII)
 
 
@@ -28,7 +34,7 @@ def _cd(runner: Runner, command: Command, state: State) -> str:
     elif operands[0] == "-" or operands[0][:1] == "+" or not operands[0]:
         state.cwd = SOME if operands[0] else state.cwd
     else:
-        state.cwd = state.path(operands[0])
+        state.cwd = state.path(operands[0]) if whole(operands[0][0]) else SOME
     return ""
 
 
@@ -45,6 +51,10 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
         state.maps |= names
     if "i" in flags:
         state.integers |= names
+        for name in names:
+            _count(name, state)
+    if case := next((_CASES[flag] for flag in flags if flag in _CASES), None):
+        state.cases = {**state.cases, **dict.fromkeys(names, case)}
     if "f" in flags and (command.name == "export" or "x" in flags):
         state.exported |= set(command.operands())
     elif (command.name == "export" and "n" not in flags) or "x" in flags:
@@ -69,7 +79,10 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
             if name in state.integers or subscript:
                 expander.arithmetic(f"{subscript} {value}")
                 expander.subscripts(value)
-            state.set(name, value)
+            before = state.variables.get(name)
+            state.set(name, converted(state, name, value))
+            if command.name == "local" and state.locals is None:  # there is no function around it, and bash complains
+                state.variables.own[name] = any_of([state.variables.get(name), before])
             if runs_code(name):
                 runner.given(name, value, state, command)
     if references:
@@ -77,35 +90,65 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
     return ""
 
 
+def _count(name: str, state: State) -> None:
+    """What it holds already becomes numbers, if it is an array that was declared just now."""
+    values: list[Value] = [
+        tuple(converted(state, name, text) for text in each) if isinstance(each, tuple) else each
+        for each in state.variables.of(name)
+    ]
+    if values:
+        state.variables[name] = values
+
+
 def _unset(runner: Runner, command: Command, state: State) -> str:
+    if command.has("-n"):
+        state.references = {name: each for name, each in state.references.items() if name not in command.args}
+        return ""
     for word in command.operands():
-        if word in state.functions and not command.has("-v", "-n"):  # a variable of that name would go first
+        if word in state.functions and not command.has("-v"):  # a variable of that name would go first
             state.functions = {name: body for name, body in state.functions.items() if name != word}
-        if "[" in word:
+        name, bracket, key = word.partition("[")
+        if bracket:
             runner.reread(word, state)
+            mapped = name in state.maps
+            if values := state.variables.get(name):
+                state.variables[name] = [without(each, key.removesuffix("]"), mapped=mapped) for each in values]
         else:
-            state.forget(word)
+            state.forget(state.references.get(word, word))
     return ""
 
 
 def _set(runner: Runner, command: Command, state: State) -> str:
-    words = list(command.args)
-    if "--" in words:
-        state.arguments = words[words.index("--") + 1 :]
+    on, off, rest = _settings(list(command.args))
+    if rest is not None:
+        state.arguments = rest
         state.given = frozenset()
-    elif words and words[0][:1] not in "-+":
-        state.arguments = words
-        state.given = frozenset()
-    flags = "".join(word[1:] for word in words if word[:1] == "-" and word[:2] != "--")
-    state.strict = state.strict or "e" in flags or words[:2] == ["-o", "errexit"]
-    state.nounset = (state.nounset or "u" in flags or ("-o", "nounset") in pairwise(words)) and "+u" not in words
-    state.passes_all = state.passes_all or "a" in flags or words[:2] == ["-o", "allexport"]
-    if words[:2] == ["-o", "posix"]:
+    state.strict = _switched(state.strict, {"e", "errexit"}, on, off)
+    state.nounset = _switched(state.nounset, {"u", "nounset"}, on, off)
+    state.passes_all = _switched(state.passes_all, {"a", "allexport"}, on, off)
+    if "posix" in on:
         state.expands_aliases = True
-    if "x" in flags or words[:2] == ["-o", "xtrace"]:
+    if _switched(False, {"x", "xtrace"}, on, off):
         for value in state.variables.of("PS4"):
             runner.reread(value if isinstance(value, str) else " ".join(value), state)
     return ""
+
+
+def _settings(words: list[str]) -> tuple[set[str], set[str], list[str] | None]:
+    """What `set` switches on, and off: letters, and the names after `o`. The words after them become the arguments;
+    None if there are none to be set."""
+    on: set[str] = set()
+    off: set[str] = set()
+    while words and words[0][:1] in ("-", "+"):
+        word = words.pop(0)
+        if word == "--":
+            return on, off, words
+        (on if word[0] == "-" else off).update(word[1:], [words.pop(0)] if "o" in word and words else ())
+    return on, off, words or None
+
+
+def _switched(before: bool, names: set[str], on: set[str], off: set[str]) -> bool:
+    return (before or not names.isdisjoint(on)) and names.isdisjoint(off)
 
 
 def _shift(runner: Runner, command: Command, state: State) -> str:
@@ -121,36 +164,73 @@ def _shift(runner: Runner, command: Command, state: State) -> str:
 def _read(runner: Runner, command: Command, state: State) -> str:
     names = list(command.argv[_READ.first(command.argv) :])
     array = _READ.value(command.argv, "-a")
-    text = command.stdin
-    for name in names:
-        if "[" in name:
-            runner.reread(name, state)
-    if text is None or not whole(text):
-        for name in [*names, *([array] if array else []), *([] if names or array else ["REPLY"])]:
-            state.set(name.partition("[")[0], text if text and not whole(text) else UNKNOWN)
+    text, expander = command.stdin, Expander(state, runner)
+    ifs = state.variables.of("IFS")[:1] or [BLANKS]
+    pieces = _READ.value(command.argv, "-n") or _READ.value(command.argv, "-N")
+    if text is None or not whole(text) or pieces or not isinstance(ifs[0], str) or not whole(ifs[0]):
+        for name in names or ([] if array else ["REPLY"]):
+            store(expander, name, origin(text or ""))
+            if len(names) < 2 and not pieces and "[" not in name:
+                state.variables[state.references.get(name, name)] = _hardly(text or "")
+        if array:
+            state.set(array, (origin(text or ""),))
         return ""
-    lines = foremost([line for line in text.split("\n") if line]) or [""]
-    blanks = state.variables.of("IFS")[:1]
-    separator = blanks[0] if blanks and isinstance(blanks[0], str) and len(blanks[0]) == 1 else None
+    ends = _READ.value(command.argv, "-d")
+    lines = text.split("\n" if ends is None else ends[:1] or "\0")
+    if not command.has("-r"):
+        lines = [_ESCAPED.sub(r"\1", line) for line in lines]
+    lines = foremost([line for line in lines if line]) or [""]
     if array:
-        state.variables[array] = [tuple(line.split(separator)) for line in lines]
+        state.variables[array] = [tuple(_fields(line, ifs[0], 0)) for line in lines]
     elif not names:
         state.variables["REPLY"] = list(lines)
     else:
-        cells: list[list[str]] = [line.split(separator, len(names) - 1) for line in lines]
+        cells = [_fields(line, ifs[0], len(names)) for line in lines]
         for index, name in enumerate(names):
-            values: list[Value] = [row[index] if index < len(row) else "" for row in cells]
-            state.variables[name] = values
+            values = [row[index] if index < len(row) else "" for row in cells]
+            if len(values) == 1 or "[" in name:
+                store(expander, name, values[-1])
+            else:
+                name = state.references.get(name, name)
+                state.variables[name] = [converted(state, name, each) for each in values]
     return ""
 
 
+def _hardly(text: str) -> list[Value]:
+    """What `read x` makes of a text of which not all is known: there may be ends of lines in that, too."""
+    lines = foremost([line for line in text.split("\n") if line])
+    return [*lines, SOME] if lines and lines != [UNKNOWN] else [UNKNOWN]
+
+
+def _fields(line: str, ifs: str, most: int) -> list[str]:
+    """What `read` makes of a line: at most so many, of which the last is all the rest; 0: as many as there are."""
+    blanks = "".join(each for each in ifs if each in BLANKS)
+    line = line.strip(blanks) if blanks else line
+    if not ifs or not line:
+        return [line] if most else []
+    between = separator(ifs)
+    found = [line] if most == 1 else re.split(between, line, maxsplit=max(0, most - 1))
+    last = re.split(between, found[-1])
+    if most and len(last) == 2 and not last[1]:  # a separator at the end is none
+        found[-1] = last[0]
+    return found if most or found[-1] else found[:-1]
+
+
 def _mapfile(runner: Runner, command: Command, state: State) -> str:
-    names = command.operands("-d", "-n", "-O", "-s", "-u", "-C", "-c")
+    names = command.argv[_MAPFILE.first(command.argv) :]
     text = command.stdin
-    for word, after in zip(command.args, command.args[1:], strict=False):
-        if word == "-C":
-            runner.read(command, after, state)
-    lines = tuple(text.split("\n")) if text is not None and whole(text) else (text or UNKNOWN,)
+    if (callback := _MAPFILE.value(command.argv, "-C")) is not None:
+        runner.read(command, callback, state)
+    lines: tuple[str, ...] = (text or UNKNOWN,)
+    if text is not None and whole(text) and _MAPFILE.value(command.argv, "-O") is None:
+        ends = _MAPFILE.value(command.argv, "-d")
+        end = "\n" if ends is None else ends[:1] or "\0"
+        *pieces, last = text.split(end)
+        kept = "" if command.has("-t") or end == "\0" else end
+        lines = (*(each + kept for each in pieces), *([last] if last else []))
+        first, most = (_MAPFILE.value(command.argv, flag) or "0" for flag in ("-s", "-n"))
+        if _COUNT.fullmatch(first) and _COUNT.fullmatch(most):
+            lines = lines[int(first) :][: int(most) or None]
     state.set(names[0] if names else "MAPFILE", lines)
     return ""
 
@@ -170,8 +250,12 @@ def _test(runner: Runner, command: Command, state: State) -> str:
 
 
 def _getopts(runner: Runner, command: Command, state: State) -> str:
-    values: list[Value] = list(command.args[2:] or state.arguments or [UNKNOWN])
+    words = list(command.args[2:] or state.arguments or [UNKNOWN])
+    attached = [word[2:] for word in words if word[:1] == "-" and word[2:]]
+    values: list[Value] = ["", *words, *attached]
     state.variables["OPTARG"] = foremost(values)
+    for name in ("OPTIND", *command.args[1:2]):
+        store(Expander(state, runner), name, SOME)
     return ""
 
 
@@ -191,6 +275,8 @@ def _jobs(runner: Runner, command: Command, state: State) -> str:
 def _shopt(runner: Runner, command: Command, state: State) -> str:
     if "expand_aliases" in command.args:
         state.expands_aliases = "-u" not in command.args
+    if "lastpipe" in command.args:
+        state.last_in_place = "-u" not in command.args
     return ""
 
 

@@ -143,6 +143,21 @@ def _kinds(flags: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...], tup
     return letters, long, tuple(flag for flag in flags if len(flag) > 2 and not flag.startswith("--"))
 
 
+def forget_known(commands: list[Command], first: int, known: set[tuple[object, ...]]) -> int:
+    """Of the commands from there on only those stay that are not known; from now on they are. Gives how many go."""
+    stays = []
+    for command in commands[first:]:
+        opened = [(each.operator, each.target) for each in command.redirects]
+        settled = command.cwd, command.settled
+        deed = command.argv, command.start, *settled, command.stdin, command.script, *opened
+        if deed not in known:
+            known.add(deed)
+            stays.append(command)
+    gone = len(commands) - first - len(stays)
+    commands[first:] = stays
+    return gone
+
+
 class Script:
     """A text, read."""
 

@@ -156,8 +156,8 @@ class CompoundReader(SimpleReader):
             self.items(body, ";;", ";&", ";;&", "esac")
             node.arms.append((patterns, body))
             self.skip_lines()
-            if self.text.startswith(";", self.pos):
-                self.operator()
+            if self.text.startswith(";", self.pos) and self.operator() != ";;":
+                node.falling.add(len(node.arms) - 1)
         return node
 
     def _patterns(self) -> list[Word]:

@@ -7,16 +7,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from shlex import quote
 from typing import Protocol
 
 from nacre.patterns import later
+from nacre.shell.arrays import element, joined, unkeyed
 from nacre.shell.braces import MOST, TooMany, braced
+from nacre.shell.escapes import ansi_c
 from nacre.shell.many import Value
-from nacre.shell.parameters import capital, effort, element, recased, replaced, sliced, trimmed, unkeyed
+from nacre.shell.parameters import capital, cut, effort, recased, replaced, sliced, trimmed
+from nacre.shell.quoting import escape_arg
 from nacre.shell.state import State
 from nacre.shell.syntax import Arithmetic, Literal, Parameter, Part, Substitution, Word
-from nacre.shell.text import LONGEST, PARENT, SELF, SOME, STAR, UNKNOWN, bounded, globbed, has_glob, plain, whole
+from nacre.shell.text import (
+    LONGEST,
+    PARENT,
+    SELF,
+    SOME,
+    STAR,
+    UNKNOWN,
+    bounded,
+    globbed,
+    has_glob,
+    origin,
+    plain,
+    whole,
+)
 
 _SPACES = " \t\n"
 _TILDE = later(r"~([\w.+-]*)(?=/|$)")
@@ -24,6 +39,7 @@ _NAME = later(r"[A-Za-z_]\w*", re.ASCII)
 _OFFSET = later(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _CALCULATED = later(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII)
 """Names that arithmetic gives a value to."""
+_EXTENDED = later(r"[?*+@!]\(")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )
@@ -65,7 +81,7 @@ class Runs(Protocol):
 class Expander:
     """The words of one command, at one point of a script."""
 
-    __slots__ = ("_printed", "choice", "choices", "runs", "state")
+    __slots__ = ("_picked", "_printed", "choice", "choices", "runs", "several", "state")
 
     def __init__(self, state: State, runs: Runs) -> None:
         self.state = state
@@ -73,26 +89,36 @@ class Expander:
         self.choice = 0
         """Which of several values a variable is taken to have; `choices`: how many the widest one has."""
         self.choices = 1
+        self.several: dict[str, int] = {}
+        """The variables that have more than one, and how many."""
+        self._picked: dict[str, int] = {}
         self._printed: dict[int, str] = {}
 
     def fields(self, word: Word) -> list[str]:
         if word.fixed is not None:
             return [word.fixed]
-        try:
-            words = braced(word.parts)
-        except TooMany:
-            self.runs.close(f"a word stands for more than {MOST} words")
-            return [UNKNOWN]
-        if len(words) == 1:
-            found = self._split(words[0])
-        else:
-            self.runs.spend(WORD * len(words))
-            found = [field for parts in words for field in self._split(parts)]
+        found = [field for each in self.braced(word) for field in self._split(each.parts)]
         if len(found) > 100:
             self.runs.spend(FIELD * len(found))
         return found
 
-    def text(self, word: Word, *, globs: bool = False) -> str:
+    def braced(self, word: Word) -> list[Word]:
+        """The words that its braces make of it."""
+        try:
+            found = braced(word.parts)
+        except TooMany:
+            self.runs.close(f"a word stands for more than {MOST} words")
+            return [Word(None, UNKNOWN)]
+        if len(found) == 1:
+            return [word]
+        self.runs.spend(WORD * len(found))
+        return [Word(parts) for parts in found]
+
+    def pick(self, choices: tuple[int, ...]) -> None:
+        """From here on each of the `several` has this value of its own."""
+        self._picked = dict(zip(self.several, choices, strict=False))
+
+    def text(self, word: Word, *, globs: bool = False, assigned: bool = False) -> str:
         """One text, whatever is in it: the value of an assignment, the target of a redirection."""
         if word.fixed is not None:
             return word.fixed
@@ -102,11 +128,14 @@ class Expander:
                 text = part.text
                 if not part.quoted:
                     text = self._tilde(text) if index == 0 else text
+                    if assigned and ":~" in text:  # as in `PATH=…:~/bin`
+                        first, *rest = text.split(":")
+                        text = ":".join((first, *map(self._tilde, rest)))
                     text = globbed(text) if globs else text
                 out.append(text)
             else:
                 value = self.value(part)
-                value = value if isinstance(value, str) else " ".join(value)
+                value = value if isinstance(value, str) else joined(value, " ")
                 out.append(globbed(value) if globs and not part.quoted else value)
         text = "".join(out)
         if len(text) > LONGEST and sum(len(part.text) for part in word.parts if isinstance(part, Literal)) > LONGEST:
@@ -147,16 +176,15 @@ class Expander:
 
     def _pieces(self, value: Value, *, quoted: bool) -> list[str | None]:
         """A value cut where fields end; None where nothing stands."""
-        if not isinstance(value, str):
-            if quoted:
-                return list(value)
-            value = " ".join(value)
-        value = globbed(value)
+        if isinstance(value, str):
+            return cut(globbed(value), self._separators())
+        if quoted:
+            return list(value)
+        return [piece for each in value for piece in cut(globbed(each), self._separators())]
+
+    def _separators(self) -> str:
         ifs = self._lookup("IFS")
-        blanks = ifs if isinstance(ifs, str) and whole(ifs) else _SPACES
-        if not blanks or not any(blank in value for blank in blanks):
-            return [value or None]
-        return [piece or None for piece in re.split(f"[{re.escape(blanks)}]+", value)]
+        return ifs if isinstance(ifs, str) and whole(ifs) else _SPACES
 
     def _tilde(self, text: str) -> str:
         if text[:1] != "~" or not (found := _TILDE.match(text)):
@@ -214,15 +242,18 @@ class Expander:
     def _lookup(self, name: str) -> Value | None:
         values = self.state.variables.get(self.state.references.get(name, name))
         if values:
+            if len(values) == 1:
+                return values[0]
+            self.several[name] = len(values)
             self.choices = max(self.choices, len(values))
-            return values[min(self.choice, len(values) - 1)]
+            return values[min(self._picked.get(name, self.choice), len(values) - 1)]
         match name:
             case "@" | "*":
                 return None if self.state.arguments is None else tuple(self.state.arguments)
             case "IFS":
                 return _SPACES
             case "PWD":
-                return self.state.cwd
+                return self.state.cwd if self.state.settled else self._perhaps(self.state.cwd, SOME)
             case "OLDPWD":
                 return UNKNOWN
             case "USER" | "LOGNAME":
@@ -250,7 +281,7 @@ class Expander:
         if subscript is not None:
             if part.name not in self.state.maps:
                 self.arithmetic(subscript)
-            value = element(value, subscript)
+            value = element(value, subscript, mapped=part.name in self.state.maps)
         elif isinstance(value, tuple) and part.name not in "@*":
             value = unkeyed(value[0]) if value else ""
         if part.indirect:
@@ -258,7 +289,7 @@ class Expander:
         if part.length:
             return SOME
         if isinstance(value, tuple) and (part.name == "*" or subscript == "*") and part.quoted:
-            value = " ".join(value)
+            value = joined(value, self._separators()[:1])
         if part.operator:
             return self._operated(part, value)
         if value is None:
@@ -280,7 +311,7 @@ class Expander:
         assert argument is not None
         if operator[-1] in "-=":
             other = self.text(argument)
-            if value is None or value in ("", ()):
+            if value is None or (operator[0] == ":" and value in ("", ())) or value == ():
                 if operator[-1] == "=":
                     self.state.set(part.name, other)
                 return other
@@ -295,7 +326,9 @@ class Expander:
             if operator == ":?" and part.subscript is None and _NAME.fullmatch(part.name):
                 self.state.require(part.name)
             return SOME if value is None or value in ("", UNKNOWN, ()) else value
-        given = self.text(argument, globs=operator[0] in "#%/^,~")
+        if operator[0] in "#%/^,~":
+            return self._by_pattern(part, value, argument)
+        given = self.text(argument)
         if operator == ":":
             self.arithmetic(given)
         if value is None:
@@ -303,9 +336,39 @@ class Expander:
             return UNKNOWN
         if isinstance(value, tuple):
             if operator == ":" and (found := _OFFSET.match(given)):
-                return sliced(("bash", *value) if part.name in "@*" else value, found)
+                return sliced((self.state.zero, *value) if part.name in "@*" else value, found)
             return tuple(self._bounded(self._changed(each, operator, given)) for each in value)
         return self._bounded(self._changed(value, operator, given))
+
+    def _by_pattern(self, part: Parameter, value: Value | None, argument: Word) -> Value:
+        """`${x#…}`, `${x/…/…}`, `${x^…}` and their like."""
+        operator, replacement = part.operator, ""
+        if operator[0] == "/":
+            argument, other = _halves(argument)
+            replacement = self.text(other)
+        glob = self.text(argument, globs=True)
+        if value is None:
+            self.runs.wonder(f"${{{part.name}{operator}…}}")
+            return UNKNOWN
+        unquoted = [each.text for each in argument.parts if isinstance(each, Literal) and not each.quoted]
+        if any(map(_EXTENDED.search, unquoted)):
+            return origin("".join(value))
+        if isinstance(value, tuple):
+            return tuple(self._bounded(self._fitted(each, operator, glob, replacement)) for each in value)
+        return self._bounded(self._fitted(value, operator, glob, replacement))
+
+    def _fitted(self, value: str, operator: str, glob: str, replacement: str) -> str:
+        if not whole(value):
+            return UNKNOWN
+        if operator[0] in "^,~":
+            return recased(value, operator, glob)
+        self.runs.spend(effort(value, glob) // _EFFORT)
+        if operator[0] != "/":
+            return trimmed(value, operator, glob)
+        text = replaced(value, operator, glob, replacement, literally=False)
+        if "&" not in replacement:
+            return text
+        return self._perhaps(text, replaced(value, operator, glob, replacement, literally=True))
 
     def _perhaps(self, text: str, other: str = "") -> str:
         """The one or the other."""
@@ -316,20 +379,26 @@ class Expander:
         if operator == "@":
             if given == "P":
                 return self.runs.reread(value, self.state)
-            changes: dict[str, Callable[[str], str]] = {"U": str.upper, "L": str.lower, "Q": quote, "u": capital}
-            return changes[given](value) if given in changes else value
-        if not whole(value):
+            return _CHANGES[given](value) if given in _CHANGES else origin(value)
+        found = _OFFSET.match(given) if operator == ":" and whole(value) else None
+        if found is None:
             return UNKNOWN
-        if operator[0] in "#%/":
-            self.runs.spend(effort(value, given) // _EFFORT)
-        if operator == ":":
-            found = _OFFSET.match(given)
-            if has_glob(value):
-                return STAR if found else UNKNOWN  # any part of any name that fits
-            text = sliced(value, found) if found else UNKNOWN
-            return text if isinstance(text, str) else UNKNOWN
-        if operator[0] in "^,~":
-            return recased(value, operator)
-        if operator[0] == "/":
-            return replaced(value, operator, given)
-        return trimmed(value, operator, given)
+        if has_glob(value):
+            return STAR  # any part of any name that fits
+        text = sliced(value, found)
+        return text if isinstance(text, str) else UNKNOWN
+
+
+_CHANGES: dict[str, Callable[[str], str]] = {
+    "U": str.upper, "L": str.lower, "u": capital, "Q": escape_arg, "E": ansi_c,
+}  # fmt: skip
+
+
+def _halves(argument: Word) -> tuple[Word, Word]:
+    """Of `${x/searched/replacement}`."""
+    for index, part in enumerate(argument.parts):
+        if isinstance(part, Literal) and not part.quoted and "/" in part.text:
+            before, _, after = part.text.partition("/")
+            searched = [*argument.parts[:index], Literal(before, quoted=False)]
+            return Word(searched), Word([Literal(after, quoted=False), *argument.parts[index + 1 :]])
+    return argument, Word([])

@@ -194,7 +194,7 @@ class ExpansionReader(WordReader):
                     self.pos += 1
             elif character == "'" and not single:
                 self._apostrophe(parts)
-            elif character == "\\" and quoted:
+            elif character == "\\" and quoted and not pattern:
                 self._escape_in_double(parts, "}")
             elif character == "$":
                 self._dollar(parts, quoted=quoted and not text.startswith("$'", self.pos))

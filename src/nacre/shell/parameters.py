@@ -1,37 +1,36 @@
-"""What `${…}` does to a value: elements, slices, cases, replacements, trimmed ends. Pure."""
+"""What `${…}` does to a text: fields, slices, cases, replacements, trimmed ends. Pure."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from nacre.patterns import later
 from nacre.shell.many import Value
-from nacre.shell.state import KEYED
 from nacre.shell.text import STAR, UNKNOWN, pattern, source, whole
 
-_INDEX = later(r"-?[0-9]{1,18}")
+BLANKS = " \t\n"
 _STEPS = 1_000_000
 
 
-def element(value: Value | None, subscript: str) -> Value | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return (value,) if subscript in ("@", "*") else value
-    if subscript in ("@", "*"):
-        return tuple(unkeyed(each) for each in value)
-    for each in reversed(value):
-        key, keyed, text = each.partition(KEYED)
-        if keyed and key == subscript:
-            return text
-    if _INDEX.fullmatch(subscript):
-        index = int(subscript)
-        return unkeyed(value[index]) if -len(value) <= index < len(value) else ""
-    return None
+def cut(text: str, ifs: str) -> list[str | None]:
+    """A text as `IFS` cuts it into fields; None where none stands."""
+    if not any(each in text for each in ifs):
+        return [text or None]
+    pieces: list[str | None] = []
+    start = 0
+    for found in re.finditer(separator(ifs), text):
+        pieces.append(text[start : found.start()] or (None if found[0].isspace() else ""))
+        start = found.end()
+    return [*pieces, text[start:] or None]
 
 
-def unkeyed(element: str) -> str:
-    return element.rpartition(KEYED)[2]
+@lru_cache(16)
+def separator(ifs: str) -> str:
+    """Between two fields: blanks in a row, or one of the other characters with blanks around it."""
+    blanks = re.escape("".join(each for each in ifs if each in BLANKS))
+    others = re.escape("".join(each for each in ifs if each not in BLANKS))
+    around = f"[{blanks}]*+" if blanks else ""
+    return "|".join(filter(None, (others and f"{around}[{others}]{around}", blanks and f"[{blanks}]+")))
 
 
 def capital(text: str) -> str:
@@ -47,20 +46,35 @@ def sliced(value: Value, found: re.Match[str]) -> Value:
     return rest[:length]
 
 
-def recased(value: str, operator: str) -> str:
+def recased(value: str, operator: str, glob: str) -> str:
+    """`glob`: the characters that are changed, if not all are."""
     change = {"^": str.upper, ",": str.lower, "~": str.swapcase}[operator[0]]
+    if glob:
+        if not whole(glob):
+            return UNKNOWN
+        regex = re.compile(pattern(glob), re.DOTALL)
+        changed = [change(each) if regex.fullmatch(each) else each for each in value]
+        return "".join(changed if len(operator) == 2 else (*changed[:1], value[1:]))
     return change(value) if len(operator) == 2 else change(value[:1]) + value[1:]
 
 
-def replaced(value: str, operator: str, given: str) -> str:
-    anchor = given[:1] if operator == "/" and given[:1] in "#%" else ""
-    searched, _, replacement = given[len(anchor) :].partition("/")
+def replaced(value: str, operator: str, searched: str, replacement: str, *, literally: bool) -> str:
+    """`&` in a replacement is what was found, from bash 5.2 on; before, and with `literally`, it is itself."""
+    anchor = searched[:1] if operator == "/" and searched[:1] in "#%" else ""
+    searched = searched[len(anchor) :]
+    if not searched and not anchor:
+        return value
     if not whole(searched) or _slow(value, searched):
         return UNKNOWN
     regex = pattern(searched)
     regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
+    text = source(replacement)
+
+    def by(found: re.Match[str]) -> str:
+        return text if literally else text.replace("&", found[0])
+
     try:
-        return re.sub(regex, lambda _: source(replacement), value, count=0 if operator == "//" else 1, flags=re.DOTALL)
+        return re.sub(regex, by, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
     except re.error:
         return UNKNOWN
 

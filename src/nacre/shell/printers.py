@@ -9,10 +9,12 @@ from collections import deque
 from nacre.patterns import later
 from nacre.shell.command import Command
 from nacre.shell.escapes import ansi_c
+from nacre.shell.expand import Expander
 from nacre.shell.options import Shape
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, SOME, STAR, UNKNOWN, plain, source, whole
+from nacre.shell.variables import store
 
 _CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
 _WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
@@ -49,9 +51,7 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
         words = words[1:]
     text = _formatted(runner, words[0], words[1:]) if words else ""
     if name:
-        if "[" in name:
-            runner.reread(name, state)
-        state.set(name.partition("[")[0], text)
+        store(Expander(state, runner), name, text)
         return ""
     return text
 
@@ -64,7 +64,7 @@ def _formatted(runner: Runner, form: str, words: list[str]) -> str:
         if found[0] == "%%":
             return "%"
         if found[0][0] == "\\":
-            return ansi_c(found[0])
+            return ansi_c(found[0]) or "\0"
         word = left.popleft() if left else ""
         return ansi_c(word) if found[1] == "b" else word
 
@@ -214,7 +214,9 @@ def _path(runner: Runner, command: Command, state: State) -> str:
         case "dirname":
             return os.path.dirname(operands[-1].rstrip("/")) or ("/" if operands[-1].startswith("/") else ".")
         case "basename":
-            return os.path.basename(operands[0].rstrip("/")) or SOME
+            name = os.path.basename(operands[0].rstrip("/"))
+            ending = operands[1] if len(operands) == 2 and not command.has("-a", "--multiple") else ""
+            return (name if name == ending else name.removesuffix(ending)) or SOME
     return state.path(operands[-1])
 
 

@@ -6,16 +6,19 @@ Gives Commands, each with the one that runs it. What a program does with its wor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from math import prod
+from shlex import quote
 from typing import TypeAlias
 
-from nacre.shell.command import Command, Opened, Script
+from nacre.shell.command import Command, Opened, Script, forget_known
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
-from nacre.shell.many import MOST, WAYS, either, matters
+from nacre.shell.many import MOST, WAYS, matters
 from nacre.shell.parse import expansion, parse
-from nacre.shell.state import Alias, State
+from nacre.shell.state import Alias, State, Variables, any_of
 from nacre.shell.syntax import Assignment, Block, Function, Node, Pipeline, Redirect, Simple, Substitution, Word
 from nacre.shell.text import DOWNLOADED, LOST, UNKNOWN, bounded, could_be, has_glob, least, plain, source, whole
 from nacre.shell.text import LONGEST as LONGEST_TEXT
@@ -33,6 +36,8 @@ WIDEST = 20_000_000
 """Characters of the words that expansion makes. All other work is counted in them, too."""
 PATIENCE = 2000
 """Commands up to which everything is followed with all the values it may have."""
+TOGETHER = 16
+"""Combinations of the values of several variables, up to which all are followed."""
 STEP = 500
 """What it counts as, in characters, to expand a command once more; `WORD`: to have one more word."""
 WORD = 50
@@ -43,6 +48,7 @@ GLOB = 100_000
 
 _READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
 """Whoever reads texts as bash does. That others do is often no more than likely."""
+_SAME_SHELL = frozenset(("source", "."))
 _OVERLONG = f"a text of more than {LONGEST_TEXT} characters is put together in it"
 
 Follows: TypeAlias = "Callable[[Runner, Command, State], str]"
@@ -68,6 +74,8 @@ class Runner(ABC):
         self._aliases: list[str] = []
         self._sinks: dict[str, Block] = {}
         """The commands of `>(…)`, until what they read has been written."""
+        self._traps: list[tuple[Command, str, set[tuple[object, ...]]]] = []
+        """Those that are set, with what they run: as text, and as it was followed."""
         self._spent = 0
         self._loses = False
         """Whether texts were too long to be kept."""
@@ -92,12 +100,35 @@ class Runner(ABC):
         here, inside, stdin = self._here, self._inside, self._stdin
         if inside is None and _elsewhere(part.body):
             self._inside = here.start, here.end
-        printed = self.block(part.body, state.fork(), stdin)
+        printed = self.apart(part.body, state, stdin)
         self._here, self._inside, self._stdin = here, inside, stdin
         if part.kind == "$":
-            return printed.rstrip("\n")
+            return printed.replace("\0", "").rstrip("\n")
         state.written[path] = printed
         return path
+
+    def apart(self, block: Block, state: State, stdin: str | None) -> str:
+        """In a process of its own, which runs its traps when it ends."""
+        inner, before = state.fork(), len(self._traps)
+        printed = self.block(block, inner, stdin)
+        self.spring(before, inner)
+        return printed
+
+    def trap(self, command: Command, text: str, state: State) -> None:
+        """This is going to run, perhaps at once, at the latest when all else has: with the variables of then."""
+        known: set[tuple[object, ...]] = set()
+        first = len(self.script.commands)
+        self.read(command, text, state.fork())
+        forget_known(self.script.commands, first, known)
+        self._traps.append((command, text, known))
+
+    def spring(self, first: int, state: State) -> None:
+        """The traps that were set since there were so many; not those that they set in turn."""
+        for command, text, known in self._traps[first:]:
+            before = len(self.script.commands)
+            self.read(command, text, state.fork())
+            forget_known(self.script.commands, before, known)
+        del self._traps[first:]
 
     def drain(self, state: State) -> None:
         """What was written into `>(…)` is read by the commands in it."""
@@ -178,7 +209,7 @@ class Runner(ABC):
             return UNKNOWN
         if self._loses and LOST in text:
             self.close(_OVERLONG)
-        text = source(text)
+        text = source(text).replace("\0", "")
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
             inner.arguments, inner.given, inner.zero = arguments, frozenset(), zero
@@ -193,7 +224,10 @@ class Runner(ABC):
                 self.script.doubtful = True
                 if parent.name in _READERS and whole(text):
                     self.script.broken = True
+            traps = len(self._traps)
             printed = self.block(block, inner, stdin)
+            if inner is not state and parent.name not in _SAME_SHELL:
+                self.spring(traps, inner)
             self._inside = before
             return printed
 
@@ -240,32 +274,38 @@ class Runner(ABC):
             return self._run(command, state)
         expander = Expander(state, self)
         argv = self._words(node, expander)
+        if expander.choices > 1 or _varies(node):
+            return self._each_way(node, argv, expander, state, stdin)
         printed = self._prepared(node, argv, expander, state, stdin)
         self.drain(state)
-        if expander.choices == 1:
-            return printed
-        return self._others(node, argv, expander, state, stdin) or printed
+        return printed
 
-    def _others(self, node: Simple, first: tuple[str, ...], expander: Expander, state: State, stdin: str | None) -> str:
-        """The same with all the other values that its variables may have."""
-        printed, seen, more = "", {first}, node.redirects or node.assignments
-        names = () if first else [state.references.get(each.name, each.name) for each in node.assignments]
-        assigned = {name: state.variables.of(name) for name in names}
-        while expander.choice + 1 < expander.choices and not self.script.closed:
-            expander.choice += 1
-            self.spend(STEP)
-            self._here, self._stdin = node, stdin
-            argv = self._words(node, expander)
-            if any(LOST in word for word in argv):
-                self.close(f"a variable may have more than {WAYS} values")
-            if (argv in seen and not more) or not self.worth(expander.choice, [w for w in argv if w not in first]):
-                continue
-            seen.add(argv)
-            printed = self._prepared(node, argv, expander, state, stdin)
-            for name, values in assigned.items():
-                assigned[name] = either(values, state.variables.of(name))
-        for name, values in assigned.items():
-            state.variables[name] = values
+    def _each_way(
+        self, node: Simple, first: tuple[str, ...], expander: Expander, state: State, stdin: str | None
+    ) -> str:
+        """With all the values that its variables may have: each time from here, not from where the last one led to."""
+        before, argv, printed = state.variables, first, ""
+        seen, more = {first}, node.redirects or node.assignments
+        ways: list[Variables] = []
+        for _ in _choices(expander):
+            if ways:
+                state.variables = before
+                if not self.spend(STEP):
+                    break
+                self._here, self._stdin = node, stdin
+                argv = self._words(node, expander)
+                if any(LOST in word for word in argv):
+                    self.close(f"a variable may have more than {WAYS} values")
+                if (argv in seen and not more) or not self.worth(expander.choice, [w for w in argv if w not in first]):
+                    continue
+                seen.add(argv)
+            ways.append(Variables(before))
+            state.variables = ways[-1]
+            printed = self._prepared(node, argv, expander, state, stdin) or printed
+            self.drain(state)
+        state.variables = before
+        for name in dict.fromkeys(name for way in ways for name in way.own):
+            before.own[name] = any_of([way.get(name) for way in ways]) if len(ways) > 1 else ways[0].own[name]
         return printed
 
     def worth(self, number: int, texts: Iterable[str]) -> bool:
@@ -289,7 +329,7 @@ class Runner(ABC):
                     expander.state.maps |= {word.name}
                 if argv and argv[0] in OWNING and "-g" not in argv:
                     expander.state.own(word.name)
-                argv.append(self._argument(word, expander))
+                argv += self._arguments(word, expander)
             elif word.fixed is not None:
                 argv.append(word.fixed)
             else:
@@ -298,13 +338,18 @@ class Runner(ABC):
                     break
         return tuple(argv)
 
-    def _argument(self, assignment: Assignment, expander: Expander) -> str:
-        """`name=value` among the arguments; an array's is remembered at once."""
+    def _arguments(self, assignment: Assignment, expander: Expander) -> list[str]:
+        """`name=value` among the arguments, several of them if there are braces; an array's is remembered at once."""
+        start = f"{assignment.name}{'+' if assignment.append else ''}="
+        if assignment.elements is None and assignment.subscript is None and assignment.value.fixed is None:
+            found = [start + expander.text(word, assigned=True) for word in expander.braced(assignment.value)]
+            if len(found) > 1:
+                return found
         value = assigned_value(assignment, expander)
         if isinstance(value, tuple):
             expander.state.set(assignment.name, value)
-            return assignment.name
-        return f"{assignment.name}{'+' if assignment.append else ''}={value}"
+            return [assignment.name]
+        return [start + value]
 
     def _prepared(
         self, node: Simple, argv: tuple[str, ...], expander: Expander, state: State, stdin: str | None
@@ -321,9 +366,9 @@ class Runner(ABC):
         if node.redirects:
             command.redirects, command.stdin = self.opened(node.redirects, expander, stdin)
         command.assigned = assigned
-        if argv and state.aliases and (alias := self._alias(node, state)):
+        if argv and state.aliases and (alias := self._alias(node.name, node, state)):
             self._aliases.append(argv[0])
-            printed = self.read(command, " ".join((alias.text, *argv[1:])), state, stdin=command.stdin)
+            printed = self.read(command, self._unaliased(alias, argv, node, state), state, stdin=command.stdin)
             self._aliases.pop()
             return self.redirected(command, printed, state)
         if argv == ("exec",) and command.stdin is not stdin:
@@ -407,9 +452,21 @@ class Runner(ABC):
             return self.read(command, text, state, arguments=list(command.args))
         return UNKNOWN
 
-    def _alias(self, node: Simple, state: State) -> Alias | None:
-        """The alias that a command's first word is: unquoted, and defined on a line before."""
-        name = node.name
+    def _unaliased(self, alias: Alias, argv: tuple[str, ...], node: Simple, state: State) -> str:
+        """The text that a command stands for. After an alias that ends in a blank the next word may be one as well."""
+        words = [quote(word) if plain(word) else word for word in argv]
+        text, index = alias.text, 1
+        while text[-1:] in (" ", "\t") and index < len(node.words):
+            word = node.words[index]
+            name = word.bare() if isinstance(word, Word) else None
+            following = self._alias(name, node, state) if name and words[index : index + 1] == [name] else None
+            if following is None:
+                break
+            text, index = text + following.text, index + 1
+        return " ".join((text, *words[index:]))
+
+    def _alias(self, name: str | None, node: Simple, state: State) -> Alias | None:
+        """The alias that a word of a command is: unquoted, and defined on a line before."""
         alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
         if alias is None or alias.depth != self.depth or self._inside:
             return alias
@@ -452,6 +509,27 @@ class Runner(ABC):
                 self.spend(len(before) >> 6)
                 printed = ""
         return printed
+
+
+def _varies(node: Simple) -> bool:
+    """Whether something in it besides its words may have one value or another."""
+    return any(each.target.fixed is None for each in node.redirects) or any(
+        each.value.fixed is None or each.elements is not None or each.subscript is not None for each in node.assignments
+    )
+
+
+def _choices(expander: Expander) -> Iterator[None]:
+    """Let it take one way after another: the first values of all variables, the second ones, …; and where there are few
+    variables of few values, every combination."""
+    yield
+    while expander.choice + 1 < expander.choices:
+        expander.choice += 1
+        yield
+    if len(expander.several) > 1 and prod(expander.several.values()) <= TOGETHER:
+        for each in product(*map(range, expander.several.values())):
+            if len(set(each)) > 1:
+                expander.pick(each)
+                yield
 
 
 def _elsewhere(body: Block) -> bool:

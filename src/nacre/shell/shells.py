@@ -142,7 +142,7 @@ def _source(runner: Runner, command: Command, state: State) -> str:
 def _trap(runner: Runner, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if len(words) > 1 and words[0] not in ("-", "", "-p", "-l"):
-        runner.read(command, words[0], state.fork())
+        runner.trap(command, words[0], state)
     return ""
 
 

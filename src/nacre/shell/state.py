@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from functools import lru_cache
 
 from nacre.patterns import later
@@ -61,6 +61,17 @@ class Variables:
     def __setitem__(self, name: str, values: list[Value]) -> None:
         self.own[name] = values
 
+    def known(self) -> dict[str, list[Value] | None]:
+        """All of them, as they are here."""
+        scopes, scope = [], self
+        while scope._below is not None:
+            scopes.append(scope)
+            scope = scope._below
+        found = dict(scope.own)
+        for each in reversed(scopes):
+            found.update(each.own)
+        return found
+
 
 class Files(dict[str, str]):
     """Files of known content, by their paths. `hooks`: those among them that git runs. `settings`: what it was told."""
@@ -79,9 +90,9 @@ class Files(dict[str, str]):
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cwd", "expands_aliases", "exported", "functions", "given", "home", "input", "integers",
-        "locals", "loops", "maps", "nounset", "passed", "passes_all", "references", "settled", "strict", "unsure",
-        "variables", "written", "zero",
+        "aliases", "arguments", "cases", "cwd", "expands_aliases", "exported", "functions", "given", "home", "input",
+        "integers", "last_in_place", "locals", "loops", "maps", "nounset", "passed", "passes_all", "references",
+        "settled", "strict", "unsure", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
@@ -98,6 +109,8 @@ class State:
         """Associative arrays: their subscripts are texts, those of others are arithmetic."""
         self.integers: frozenset[str] = frozenset()
         """Variables whose values are arithmetic (`declare -i`)."""
+        self.cases: dict[str, Callable[[str], str]] = {}
+        """What becomes of the letters of a variable (`declare -u`)."""
         self.references: dict[str, str] = {}
         """Other names of variables (`declare -n`)."""
         self.locals: dict[str, list[Value] | None] | None = None
@@ -120,6 +133,8 @@ class State:
         """`set -a`: whatever is assigned from now on."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases = False
+        self.last_in_place = False
+        """`shopt -s lastpipe`: the last stage of a pipe is run by this shell itself."""
         self.input: str | None = None
         """What `exec <…` has just made the standard input."""
         self.written = Files()
@@ -129,14 +144,14 @@ class State:
         copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe
         copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
         copy.settled, copy.strict, copy.nounset = self.settled, self.strict, self.nounset
-        copy.maps, copy.integers, copy.references = self.maps, self.integers, self.references
+        copy.maps, copy.integers, copy.cases, copy.references = self.maps, self.integers, self.cases, self.references
         copy.loops = self.loops
         copy.locals = None if self.locals is None else {}
         copy.arguments, copy.given, copy.zero = self.arguments, self.given, self.zero
         copy.functions, copy.unsure, copy.exported = self.functions, self.unsure, self.exported
         copy.passed, copy.passes_all = self.passed, self.passes_all
         copy.aliases, copy.input = self.aliases, None
-        copy.expands_aliases = self.expands_aliases
+        copy.expands_aliases, copy.last_in_place = self.expands_aliases, self.last_in_place
         copy.written = self.written  # files are there for everybody
         return copy
 
@@ -162,6 +177,14 @@ class State:
         for way in ways:
             if way.aliases is not self.aliases:
                 self.aliases = {**self.aliases, **way.aliases}
+        self.passed = (self.passed if stays else ways[0].passed).intersection(*(way.passed for way in ways))
+        if any(way.arguments != (self if stays else ways[0]).arguments for way in ways):
+            self.arguments = None
+        elif not stays:
+            self.arguments = ways[0].arguments
+        places = dict.fromkeys([*([self.cwd] if stays else []), *(way.cwd for way in ways)])
+        self.settled = len(places) == 1 and (self.settled or not stays) and all(way.settled for way in ways)
+        self.cwd = next((place for place in reversed(places) if place != self.cwd), self.cwd)
 
     def doubt(self, functions: dict[str, Function]) -> None:
         """It may also be that these are the functions."""

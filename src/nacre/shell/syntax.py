@@ -198,12 +198,14 @@ class Loop(Node):
 
 
 class Case(Node):
-    __slots__ = ("arms", "word")
+    __slots__ = ("arms", "falling", "word")
 
     def __init__(self, start: int, word: Word) -> None:
         super().__init__(start)
         self.word = word
         self.arms: list[tuple[list[Word], Block]] = []
+        self.falling: set[int] = set()
+        """The numbers of those that end in `;&` or `;;&`: others may follow them."""
 
 
 class Test(Node):

@@ -100,6 +100,11 @@ def least(text: str) -> str:
     return text if text.isascii() else text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
 
 
+def origin(text: str) -> str:
+    """What is left of a text of which nothing is known but where it comes from."""
+    return DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else UNKNOWN
+
+
 def emptied(text: str) -> list[str]:
     """What a text is when one of its unknowns is empty, each in turn; itself, if it has none."""
     holes = [] if text.isascii() else [found.span() for found in _EMPTY.finditer(text)]

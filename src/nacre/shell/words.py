@@ -139,7 +139,7 @@ class WordReader(ABC):
 
     def _escape(self, parts: list[Part]) -> None:
         following = self.text[self.pos + 1 : self.pos + 2]
-        self.pos += 2
+        self.pos = min(self.pos + 2, self.size)
         if following != "\n":
             self._literal(parts, following or "\\", quoted=True)
 
@@ -191,7 +191,7 @@ class WordReader(ABC):
             self._literal(parts, following, quoted=True)
         else:
             self._literal(parts, "\\" + following, quoted=True)
-        self.pos += 2
+        self.pos = min(self.pos + 2, self.size)
 
     def subscript(self, *, braces: bool = False) -> Word:
         """After `[`, to its `]`; within `${…}` no further than to its `}`."""

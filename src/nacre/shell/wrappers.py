@@ -184,9 +184,13 @@ def _env(runner: Runner, command: Command, state: State) -> str:
     rest = ENV.command(argv)
     if not rest:
         return UNKNOWN
-    inner = state.fork()
+    inner, given = state.fork(), ENV.leading(argv)
     if (directory := ENV.value(argv, "-C", "--chdir")) is not None:
         inner.cwd = inner.path(directory)
+    for name in given.values("-u", "--unset"):
+        inner.forget(name)
+    if given.has("-i", "--ignore-environment"):
+        inner.passed = frozenset()
     for word in argv[1 : len(argv) - len(rest)]:
         name, equals, value = word.partition("=")
         if not equals:

@@ -1,0 +1,174 @@
+"""What a client may send to the MCP server on stdin: bytes, JSON and JSON-RPC, good and damaged. Whatever it is, every
+line on stdout is a message, every request gets its answer, nothing else gets one, and the next call works."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzz.files import damaged
+from tests.adapters.mcp.door import Raw, raw
+
+_CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "0"}}
+_CURRENT = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+_LARGEST = 1 << 53
+"""Of what all readers of JSON take for a whole number."""
+_TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Bash", {"command": "echo hello", "timeout": 1000, "description": "Say hello"}),
+    ("Bash", {"command": "echo 'a\\u0000b'", "run_in_background": True}),
+    ("Bash", {"command": ""}),
+    ("TaskOutput", {"task_id": "bash-00000000", "timeout": 10}),
+    ("TaskWait", {"task_ids": ["bash-00000000"], "timeout": 0.1}),
+    ("TaskList", {"all": True}),
+    ("KillShell", {"shell_id": "bash-00000000"}),
+    ("CheckCommand", {"command": "rm -rf /", "cwd": "/tmp", "env": {"A": "1"}, "stdin": "x"}),
+    ("NoSuchTool", {}),
+)
+_METHODS: tuple[tuple[str, dict[str, Any] | None], ...] = (
+    ("ping", None),
+    ("initialize", _CLIENT),
+    ("tools/list", {"cursor": "x"}),
+    ("tools/list", None),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "nacre://tasks/bash-00000000/log"}),
+    ("resources/read", {"uri": "file:///etc/passwd"}),
+    ("resources/subscribe", {"uri": "nacre://tasks/bash-00000000/log"}),
+    ("prompts/list", {}),
+    ("logging/setLevel", {"level": "debug"}),
+    ("completion/complete", {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}}),
+    ("tasks/get", {"taskId": "bash-00000000"}),
+    ("tasks/cancel", {"taskId": "bash-00000000"}),
+    ("server/discover", {"_meta": _CURRENT}),
+    *(("tools/call", {"name": name, "arguments": arguments}) for name, arguments in _TOOLS),
+)
+_NOTES: tuple[dict[str, Any] | list[Any], ...] = (
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 2}},
+    {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
+    {"jsonrpc": "2.0", "method": "notifications/none/such", "params": {}},
+    {"jsonrpc": "2.0", "id": 77, "result": {}},
+    {"jsonrpc": "2.0", "id": 78, "error": {"code": -1, "message": "no"}},
+    {"jsonrpc": "1.0", "id": 79, "method": "ping"},
+    {"jsonrpc": "2.0", "id": None, "method": "ping"},
+    {"jsonrpc": "2.0", "id": 1.5, "method": "ping"},
+    {"jsonrpc": "2.0", "id": {}, "method": "ping"},
+    [],
+    [{"jsonrpc": "2.0", "id": 80, "method": "ping"}],
+)
+
+
+class Mcp:
+    """A case is lines, sent after the handshake. One server takes many of them."""
+
+    def __init__(self) -> None:
+        self._place = Path(tempfile.mkdtemp(prefix="nacre-fuzz-"))
+        self._opened = ExitStack()
+        self._client: Raw | None = None
+        self._sent = 0
+
+    def close(self) -> None:
+        self._end()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def invent(self, seed: int) -> bytes:
+        made = random.Random(seed)
+        lines = [_line(number, made) for number in range(made.choice((1, 1, 2, 4)))]
+        return b"\n".join(lines)
+
+    def wrong(self, case: bytes) -> str:
+        client = self._connected()
+        self._sent += 1
+        last = f"after {self._sent}"
+        asked = _asked(case)
+        client.send(*case.split(b"\n"))
+        client.send({"id": last, "method": "ping"})
+        try:
+            return _answered(client, asked, last)
+        except pytest.fail.Exception as error:
+            self._end()
+            return str(error)
+        except BaseException:
+            self._end()
+            raise
+
+    def _connected(self) -> Raw:
+        if self._client is None:
+            place = {name: str(self._place / name) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+            self._client = self._opened.enter_context(raw("--budget", "2", cwd=self._place, env=place))
+            self._client.initialize("2025-11-25")
+        return self._client
+
+    def _end(self) -> None:
+        self._client = None
+        self._opened.close()
+
+
+def _line(number: int, made: random.Random) -> bytes:
+    if made.random() < 0.1:
+        return made.randbytes(made.randrange(200)).replace(b"\n", b"")
+    if made.random() < 0.2:
+        message: Any = made.choice(_NOTES)
+    else:
+        method, params = made.choice(_METHODS)
+        id = made.choice((number + 1, f"id {number}", 1 << 40, ""))
+        message = {"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})}
+        if made.random() < 0.1:
+            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
+            return json.dumps(message).encode() + b"\n" + json.dumps(cancelled).encode()
+    return damaged(json.dumps(message).encode(), made).replace(b"\n", b" ")
+
+
+def _asked(case: bytes) -> Counter[int | str]:
+    """The ids of the requests in it that must be answered: not of those that are cancelled."""
+    messages = [message for line in case.split(b"\n") if (message := _message(line)) is not None]
+    asked: Counter[int | str] = Counter(message["id"] for message in messages if _is_id(message.get("id")))
+    for message in messages:
+        if message["method"] == "notifications/cancelled":
+            asked.pop(message.get("params", {}).get("requestId"), None)
+    return asked
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    """A request or a notification as the protocol has it; None for whatever else it is."""
+    try:
+        message = json.loads(line.decode(), parse_constant=lambda _: 1 / 0)
+        json.dumps(message, ensure_ascii=False).encode()
+    except (ValueError, ArithmeticError, RecursionError):
+        return None
+    whole = isinstance(message, dict) and message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    return message if whole and isinstance(message.get("params", {}), dict) else None
+
+
+def _is_id(id: object) -> bool:
+    return isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool) and abs(id) < _LARGEST)
+
+
+def _answered(client: Raw, asked: Counter[int | str], last: str) -> str:
+    """What is wrong with the answers; returns when all have come."""
+    waiting = {*asked, last}
+    seen: Counter[int | str] = Counter()
+    while waiting:
+        message = client.receive()
+        if "method" in message:
+            if "id" in message:
+                return f"a request to a client that can answer none: {message}"
+            continue
+        if ("result" in message) is ("error" in message):
+            return f"neither a result nor an error: {message}"
+        id = message.get("id")
+        if id is None:
+            continue
+        seen[id] += 1
+        waiting.discard(id)
+        if id in asked and seen[id] > asked[id]:
+            return f"a second answer to {id!r}: {message}"
+    return ""
