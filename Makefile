@@ -15,7 +15,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # What is the same on every system: the checker, the text pipeline, the views, settings.
 PURE := $(addprefix tests/,shell policy output views config hooks fuzz)
-TYPED := src tests scripts fuzz $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
+TYPED := src tests scripts fuzz faults $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
 
 .PHONY: help
 help: ## this list
@@ -91,6 +91,10 @@ bench: venv ## measure; keeps the table in bench/RESULTS.md
 fuzz: ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for some of them
 	scripts/mcp-venvs.sh
 	.venv-mcp/bin/python -m fuzz $(ARGS)
+
+.PHONY: faults
+faults: venv ## 500 rounds of kills, full disks and the like; ARGS='--fault keeper --rounds 50 --seed 7' for some
+	$(BIN)/python -m faults $(ARGS)
 
 .PHONY: requirements
 requirements: venv ## each requirement with the tests that prove it

@@ -1,11 +1,15 @@
-"""A coroutine for code that has no event loop, or stands in one."""
+"""A coroutine for code that has no event loop, or stands in one; work that is done beside it."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextvars import ContextVar
+from typing import NoReturn
 
-from nacre.blocking import blocking
+import pytest
+
+from nacre.blocking import beside, blocking
 
 WHO: ContextVar[str] = ContextVar("who")
 
@@ -23,3 +27,41 @@ def test_a_coroutine_sees_the_context_of_who_waits_for_it() -> None:
 async def test_inside_a_running_loop_it_sees_it_too() -> None:
     WHO.set("me, in a loop")
     assert blocking(who()) == "me, in a loop"
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """As when the user may have no more processes."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading, "_start_new_thread", refuse)
+    return monkeypatch
+
+
+async def test_where_no_thread_is_to_be_had_the_work_is_done_all_the_same_and_once(
+    no_threads: pytest.MonkeyPatch,
+) -> None:
+    done: list[int] = []
+    await beside(done.append, 1)
+    no_threads.undo()
+    await beside(done.append, 2)  # the thread that there is now finds the first in its queue
+    assert done == [1, 2]
+
+
+async def test_an_error_of_the_work_is_its_own_and_no_reason_to_do_it_again() -> None:
+    done: list[int] = []
+
+    def fail() -> None:
+        done.append(1)
+        raise RuntimeError("my own")
+
+    with pytest.raises(RuntimeError, match="my own"):
+        await beside(fail)
+    assert done == [1]
+
+
+async def test_work_beside_the_loop_sees_the_context_of_who_waits_for_it() -> None:
+    WHO.set("me, beside")
+    assert await beside(WHO.get) == "me, beside"

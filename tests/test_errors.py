@@ -122,6 +122,11 @@ def test_an_invalid_request_survives_pickling(kind: type[InvalidRequest]) -> Non
     assert (type(again), vars(again), str(again)) == (kind, vars(error), "Message. Hint.")
 
 
+def test_a_keeper_that_failed_for_a_lack_says_so_after_pickling() -> None:
+    again = pickle.loads(pickle.dumps(KeeperFailed("Message.", 24)))
+    assert (type(again), again.lack, str(again)) == (KeeperFailed, 24, "Message.")
+
+
 @pytest.mark.req("K-06")
 def test_a_failed_command_survives_pickling_and_carries_its_result() -> None:
     error = CommandFailed(result_of(Exited(3)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import AsyncGenerator
 
 from nacre.capture.record import Record
 from nacre.conclude import outcome_of, remarks_on
 from nacre.keeper.client import Folder
-from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.folder import PROCESS
+from nacre.keeper.happenings import NO_KEEPER, Began, Going, LastWord, NeverBegan, Stopped, Vanished
 from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
 from nacre.tasks import store
@@ -26,7 +28,11 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
     """Started and Ended."""
     check_room(plan)
     with new_folder(request, ctx, plan, "background") as folder:
-        run = await start(plan, None, folder)
+        try:
+            run = await start(plan, None, folder)
+        except BaseException:
+            store.discard(folder.path)  # or it would be said to run until its time to begin is over
+            raise
         forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
         try:
             pid, happening = await _settled(run)
@@ -36,21 +42,28 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
             if forget is not None:
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
+        if isinstance(happening, Vanished) and happening.reason == NO_KEEPER and not _has_begun(folder):
+            happening = NeverBegan(errno.EMFILE, NO_KEEPER)
         if pid is not None:
             yield Started(pid)
         if isinstance(happening, Going):
             tidy(place_for(plan))
         remarks = [*plan.remarks, *([_UNWATCHED] if plan.watched else [])]
-        if isinstance(happening, NeverBegan | Vanished):
-            store.discard(folder.path)
         if isinstance(happening, Going):
             assert pid is not None
             outcome: Outcome = Running(folder.task)
             duration, seen = 0.0, Captured()
         else:
             outcome, duration = outcome_of(happening, plan), happening.duration
-            seen = _printed(folder, plan) if isinstance(happening, Stopped) else Captured()
+            seen = Captured()
             remarks += remarks_on(happening, outcome, plan, 0.0)
+            if isinstance(happening, Stopped | Vanished):
+                try:
+                    seen = _printed(folder, plan)
+                except OSError as error:  # no descriptor left to read with
+                    remarks.append(f"What it printed could not be read: {error.strerror}.")
+            if isinstance(happening, NeverBegan | Vanished):
+                store.discard(folder.path)
         yield Ended(
             Result(
                 command=request.command,
@@ -79,6 +92,11 @@ async def _settled(run: LiveRun | Stillborn) -> tuple[int | None, Going | LastWo
     except TimeoutError:  # somebody has stopped its keeper
         return pid, NeverBegan(0, "its keeper does not answer") if pid is None else Going()
     return pid, happening
+
+
+def _has_begun(folder: Folder) -> bool:
+    """Its processes are written down before its first byte runs. Who could not even do that had no descriptor left."""
+    return os.path.lexists(os.path.join(folder.path, PROCESS))
 
 
 def _printed(folder: Folder, plan: Plan) -> Captured:

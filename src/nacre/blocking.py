@@ -1,13 +1,15 @@
-"""A coroutine for code that has no event loop: run to its end, in a thread of its own if there is a loop after all."""
+"""Between those who wait and those who must not: a coroutine for code that has no event loop, a function that takes its
+time for code that has one."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -33,3 +35,20 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
     if failure:
         raise failure[0]
     return answer[0]
+
+
+async def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """On a thread beside the event loop. Where there is none to be had, in its way: the loop waits, nothing is lost."""
+    import asyncio
+
+    here = False
+
+    def run() -> T | None:
+        return None if here else work(*args, **kwargs)
+
+    try:
+        answer = asyncio.get_running_loop().run_in_executor(None, copy_context().run, run)
+    except (RuntimeError, OSError):  # it stays in the queue all the same, for the next thread that there is
+        here = True
+        return work(*args, **kwargs)
+    return cast("T", await answer)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
 from typing import assert_never
 
 from nacre.keeper.happenings import LastWord, NeverBegan, Promoted, Stopped, Vanished
+from nacre.keeper.lacks import LACKS
 from nacre.keeper.run import CANCEL, LIMIT, TIMEOUT
 from nacre.result import (
     Cancelled,
@@ -65,13 +67,7 @@ def _seconds(count: float) -> str:
     return f"{count:.0f}" if count >= 1 else f"{count:.1f}".removesuffix(".0")
 
 
-_HINTS = {
-    7: "The environment or the command is too large for this system; pass less in `env`.",
-    11: "The limit on processes is reached; end some, or run fewer at once.",
-    12: "There is not enough memory to start it.",
-    23: "The system has too many open files.",
-    24: "Too many files are open; run fewer commands at once, or raise `ulimit -n`.",
-}
+_HINTS = LACKS | {errno.E2BIG: "The environment or the command is too large for this system; pass less in `env`."}
 
 
 def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> list[str]:

@@ -78,6 +78,12 @@ class CommandFailed(NacreError):
 class KeeperFailed(NacreError):
     """The keeper process could not be started; the message says why and what to try."""
 
+    def __init__(self, message: str, lack: int = 0) -> None:
+        super().__init__(message)
+        self.lack = lack
+        """The errno of what is lacking just now, as descriptors or processes: who runs a command is not raised it, but
+        gets `NotStarted`. 0: it cannot be started at all."""
+
 
 class InvalidPolicy(NacreError):
     """A policy names what does not exist, or a rule of its own does not do what its examples say."""

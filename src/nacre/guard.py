@@ -6,13 +6,13 @@ may have left links anywhere, so every path is walked from the root without foll
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from nacre.blocking import beside
 from nacre.keeper.scratch import remove_below
 from nacre.types import Plan
 
@@ -131,12 +131,12 @@ async def remember(plan: Plan) -> Guard | None:
     """Beside the event loop, if there is anything to remember."""
     if not plan.watched or plan.wanted is None or plan.wanted.workspace is None:
         return None
-    return await asyncio.to_thread(Guard, plan.watched, plan.wanted.workspace.roots)
+    return await beside(Guard, plan.watched, plan.wanted.workspace.roots)
 
 
 async def restored(guard: Guard) -> list[str]:
     """Beside the event loop; once begun it is done to the end, even if nobody waits any more."""
-    return await asyncio.to_thread(guard.restore)
+    return await beside(guard.restore)
 
 
 def _marks(status: os.stat_result) -> tuple[int, ...]:

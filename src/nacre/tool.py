@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nacre.access import confine, has_scratch
+from nacre.blocking import beside
 from nacre.capture import Collector
 from nacre.conclude import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
 from nacre.directories import directory_for
@@ -134,7 +135,7 @@ class Bash:
     async def _walk(
         self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
     ) -> AsyncGenerator[Event, None]:
-        inherited = await asyncio.to_thread(login_environment) if ctx.login_env else host_environment()
+        inherited = await beside(login_environment) if ctx.login_env else host_environment()
         plan = plan_for(request, ctx, self.profile, inherited)
         if carry is not None:
             plan = carry.prepare(plan)
@@ -147,8 +148,12 @@ class Bash:
             return
         plan = permitted
         if plan.background:
-            from nacre.background import begin  # loaded by whoever starts one
-
+            try:
+                from nacre.background import begin  # loaded by whoever starts one
+            except OSError as error:
+                lacking = NeverBegan(error.errno or 0, error.strerror or str(error))
+                yield Ended(unrun(request, plan, outcome_of(lacking, plan)))
+                return
             async for event in begin(request, ctx, plan):
                 yield event
             return
@@ -194,15 +199,16 @@ class Bash:
         remarks += remarks_on_stages(ended, outcome)
         if plan.confinement and not (isinstance(outcome, Exited) and outcome.code == 0):
             remarks += remarks_on_limits(plan, outcome, both.text)
-        if plan.wanted is not None:
-            from nacre.denials import denials  # not loaded for those who never confine
+        with contextlib.suppress(OSError):  # no descriptor left to load them with: what was run is told all the same
+            if plan.wanted is not None:
+                from nacre.denials import denials  # not loaded for those who never confine
 
-            denied = denials(plan, outcome, both, ctx.conversation_id)
-            remarks += denied
-        if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
-            from nacre.hints import advice  # not loaded for those who never fail
+                denied = denials(plan, outcome, both, ctx.conversation_id)
+                remarks += denied
+            if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
+                from nacre.hints import advice  # not loaded for those who never fail
 
-            remarks += await advice(plan, both)
+                remarks += await advice(plan, both)
         yield Ended(
             Result(
                 command=request.command,
@@ -233,8 +239,9 @@ async def answered(
 ) -> Answer:
     from nacre.asked import understood
     from nacre.passing import passed_on
-    from nacre.views.answers import answer, problem
+    from nacre.views.answers import answer, get_ready, problem
 
+    get_ready(profile.view)
     asked = None
     try:
         asked = understood(arguments, profile)
@@ -247,7 +254,7 @@ async def answered(
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
     directory = None if place is None else absolute(place, "output_dir")
     name = spill_name(ctx.conversation_id)
-    return await asyncio.to_thread(answer, result, profile.view, directory=directory, name=name)  # may read the spill
+    return await beside(answer, result, profile.view, directory=directory, name=name)  # may read the spill
 
 
 def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:

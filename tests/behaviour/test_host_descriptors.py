@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nacre import Bash
 from tests.support.hosts import ROOT, command, run_host
 from tests.support.lifeline import Gate
 
@@ -85,26 +86,108 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
     assert run_host(program, f"echo a; {gate.wait}; echo b", gate.path) == "['a\\n', 'b\\n', 'exit 0']\n"
 
 
-def test_a_host_without_descriptors_for_a_keeper_gets_a_clear_answer() -> None:
+def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_nothing_behind(tmp_path: Path) -> None:
     program = """
-        import asyncio, os, nacre
-        import nacre.call
-        from nacre import NacreError
+        import asyncio, os, sys, nacre
+        from nacre.result import NotStarted
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
 
         async def main():
             limit_descriptors(60)
-            bash = nacre.Bash()
+            bash, ctx = nacre.Bash(), nacre.ToolContext(output_dir=sys.argv[1])
             with no_descriptor_left() as held:
-                for spare in range(12):
-                    try:
-                        result = await bash.run("echo hi")
-                        assert result.stdout == "hi\\n" or type(result.outcome).__name__ == "NotStarted", result
-                    except NacreError:
-                        pass
+                for spare in range(5):
+                    for mode in ("default", "background"):
+                        try:
+                            result = await bash.run(nacre.Request("echo hi", mode=mode), ctx)
+                        except nacre.InvalidRequest as error:
+                            assert error.code == "task_not_kept", error
+                        else:
+                            assert isinstance(result.outcome, NotStarted), (spare, result)
+                            assert "ulimit -n" in result.outcome.hint, result
                     os.close(held.pop())
             print((await bash.run("echo fine")).stdout, end="")
+            print(nacre.Tasks(sys.argv[1]).list())
 
         asyncio.run(main())
     """
-    assert run_host(program) == "fine\n"
+    assert run_host(program, tmp_path / "tasks") == "fine\n[]\n"
+
+
+def test_a_hard_limit_too_low_for_a_keeper_is_an_error_that_says_what_to_do() -> None:
+    program = """
+        import resource, nacre
+        from nacre.errors import KeeperFailed
+        resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
+        try:
+            nacre.run_sync("echo hi")
+        except KeeperFailed as error:
+            print(error, error.lack)
+    """
+    assert run_host(program) == (
+        "nacre's keeper needs 96 descriptors, and the hard limit is 60. "
+        "Raise it where this program is started: ulimit -Hn. 0\n"
+    )
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("access", Bash().access_modes[:2])
+def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_path: Path, access: str) -> None:
+    program = """
+        import asyncio, os, sys, nacre
+        from nacre.result import Exited, NotStarted
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            limit_descriptors(100)
+            store, access = sys.argv[1:]
+            bash, ctx, said = nacre.Bash(), nacre.ToolContext(output_dir=store, access=access), set()
+            request = nacre.Request("echo hi; exit 7", mode="background")
+            assert (await bash.run(request, ctx)).outcome == Exited(7)
+            with no_descriptor_left() as held:
+                for spare in range(12):
+                    try:
+                        result = await bash.run(request, ctx)
+                    except nacre.InvalidRequest:
+                        continue
+                    finally:
+                        os.close(held.pop())
+                    if not isinstance(result.outcome, NotStarted):
+                        unread = any("Too many open files" in remark for remark in result.remarks)
+                        assert (result.outcome, result.output) == (Exited(7), "" if unread else "hi\\n"), result
+                        said.add(unread)
+            print(sorted(said))
+            names = [name for name in os.listdir(store) if name[0] != "."]
+            print([name for name in names if not os.path.exists(f"{store}/{name}/status.json")])
+
+        asyncio.run(main())
+    """
+    assert run_host(program, tmp_path / "tasks", access) == "[False, True]\n[]\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "remark"),
+    [
+        ("Request('sleep 0.3 & exit 7')", "What it left running is no task: Too many open files."),
+        ("Request('sleep 2; exit 7', yield_after=1)", "It could not go on as a task: Too many open files."),
+    ],
+)
+def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(asked: str, remark: str) -> None:
+    program = f"""
+        import asyncio
+        from nacre import Bash, Ended, Request, Started
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            limit_descriptors(100)
+            async for event in Bash().stream({asked}):
+                if isinstance(event, Started):
+                    all_of_them = no_descriptor_left()
+                    all_of_them.__enter__()
+                elif isinstance(event, Ended):
+                    all_of_them.__exit__(None, None, None)
+                    print(event.result.summary, {remark!r} in event.result.remarks)
+
+        asyncio.run(main())
+    """
+    assert run_host(program) == "exit 7 True\n"

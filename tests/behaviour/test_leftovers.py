@@ -87,6 +87,15 @@ async def test_leftovers_can_be_ended_at_once(bash: Bash, life: Lifeline, ending
     assert life.over
 
 
+@pytest.mark.linux
+async def test_a_daemon_that_is_born_while_its_shell_ends_is_ended_too(bash: Bash, life: Lifeline) -> None:
+    """Its parent dies between two looks of the keeper, now and then."""
+    for _ in range(60):
+        result = await bash.run(Request(f"{life.hold} ( (setsid sleep 60 &) & ); exit 3", leftovers="end"))
+        assert (result.outcome, result.running) == (Exited(3), ())
+    await life.ended()
+
+
 async def test_the_result_names_the_leftovers_that_were_ended(bash: Bash) -> None:
     result = await bash.run(Request("sleep 60 & echo $!", leftovers="end"))
     sleeper = int(result.stdout)

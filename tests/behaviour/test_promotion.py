@@ -231,3 +231,13 @@ async def test_private_directories_go_with_what_they_were_made_for(
     mine = Tasks(tmp_path / "store")
     await mine.wait([result.task.id for result in results if result.task is not None], timeout=30)
     await until(lambda: not [name for name in os.listdir(tmp_path) if name.startswith("nacre-")], "their end")
+
+
+async def test_what_is_printed_while_a_command_becomes_a_task_is_in_its_log(bash: Bash, tmp_path: Path) -> None:
+    """It is asked for before anybody has heard that the shell runs."""
+    for _ in range(30):
+        request = Request("echo first; sleep 0.1; echo last", yield_after=0.0001)
+        result = await bash.run(request, ToolContext(output_dir=tmp_path))
+        assert result.task is not None
+        await Tasks(tmp_path).wait(result.task.id, timeout=20)
+        assert Tasks(tmp_path).output(result.task.id).text == "first\nlast\n"

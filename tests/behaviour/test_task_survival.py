@@ -98,6 +98,16 @@ async def test_a_task_whose_keeper_is_killed_is_lost_and_nothing_of_it_lives(
 
 
 @pytest.mark.linux
+async def test_a_task_that_kills_its_keeper_at_once_is_lost_and_leaves_no_directory(
+    store: Path, life: Lifeline
+) -> None:
+    command = f"{life.hold} kill -9 $PPID; sleep 60"
+    result = await UNCHECKED.run(Request(command, mode="background"), ToolContext(output_dir=store))
+    assert (type(result.outcome), result.task, os.listdir(store)) == (Lost, None, [LIVE])
+    await life.ended()
+
+
+@pytest.mark.linux
 async def test_what_a_lost_task_left_is_found_and_ended_by_its_tag(store: Path, life: Lifeline) -> None:
     """When neither its keeper nor that of its host is there to do it."""
     tasks = Tasks(store)

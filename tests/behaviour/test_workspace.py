@@ -17,6 +17,7 @@ import pytest
 
 from nacre.result import Exited
 from tests.support.confined import HERE, PYTHON, attempts, confined, needs_mounts, run
+from tests.support.hosts import run_host
 from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import until
 
@@ -184,6 +185,25 @@ async def test_the_private_tmpdir_is_empty_at_first_and_gone_afterwards(place: P
         await until(partial(is_gone, tmp), "the end of the private directory")
         seen.add(tmp)
     assert len(seen) == 2
+
+
+def test_whoever_tidies_tmp_while_a_program_runs_is_no_obstacle(place: Path, tmp_path: Path) -> None:
+    program = """
+        import os, shutil, sys, nacre
+        for way in ("as it is", "removed", "another's"):
+            result = nacre.run_sync('echo x > "$TMPDIR/x" && cat "$TMPDIR/x"', cwd=sys.argv[1], access="workspace")
+            print(way, result.summary, result.output, end="")
+            for name in os.listdir(os.environ["TMPDIR"]):
+                path = os.path.join(os.environ["TMPDIR"], name)
+                while os.path.isdir(path) and not os.path.islink(path):
+                    shutil.rmtree(path, ignore_errors=True)
+                if way == "removed":
+                    os.symlink(sys.argv[1], path)
+        print(os.listdir(sys.argv[1]))
+    """
+    (tmp_path / "tmp").mkdir()
+    shown = run_host(program, place, env={"TMPDIR": str(tmp_path / "tmp")})
+    assert shown == "as it is exit 0 x\nremoved exit 0 x\nanother's exit 0 x\n[]\n"
 
 
 async def test_strict_has_no_tmpdir_of_its_own(place: Path) -> None:

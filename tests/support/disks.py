@@ -12,12 +12,12 @@ import pytest
 
 
 @contextmanager
-def small_disk(place: Path, size: str) -> Iterator[Path]:
+def small_disk(place: Path, size: str, *options: str) -> Iterator[Path]:
     """Skips the test where it cannot be had."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a disk")
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", ",".join((f"size={size}", "mode=0700", *options)), "none", str(place)]
     mounted = subprocess.run(mount, capture_output=True, check=False)
     if mounted.returncode:
         pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")

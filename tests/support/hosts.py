@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
@@ -22,10 +22,16 @@ def command(program: str, *arguments: object) -> list[str]:
     return [sys.executable, "-W", "error", "-c", dedent(program), *map(str, arguments)]
 
 
-def run_host(program: str, *arguments: object, within: float = 60.0, env: Mapping[str, str] | None = None) -> str:
-    """What the program prints. It has to succeed and to say nothing on stderr."""
+def run_host(
+    program: str,
+    *arguments: object,
+    within: float = 60.0,
+    env: Mapping[str, str] | None = None,
+    through: Sequence[str] = (),
+) -> str:
+    """What the program prints, started `through` another. It has to succeed and to say nothing on stderr."""
     done = subprocess.run(
-        command(program, *arguments),
+        [*through, *command(program, *arguments)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ from nacre.errors import InvalidRequest
 from nacre.keeper.folder import LIVE, LOG, PROCESS, STATUS, TASK
 from nacre.result import Exited
 from nacre.tasks.store import create
-from nacre.tasks.sweep import Cleaned
+from nacre.tasks.sweep import Cleaned, tidy
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import begun, ended_task, facts, over, put, start_of_process
 from tests.tasks.conftest import Serve
@@ -150,6 +150,15 @@ def test_reading_goes_on_while_it_is_removed(tasks: Tasks, store: Path) -> None:
 def test_bounds_that_are_none_are_refused(tasks: Tasks, options: Any) -> None:
     with pytest.raises(InvalidRequest):
         tasks.clean(**options)
+
+
+@pytest.mark.parametrize(("swept", "goes"), [(-60.0, False), (-2 * 3600.0, True), (300 * DAY, True)])
+def test_it_is_swept_once_an_hour_and_again_when_the_clock_was_set_back(store: Path, swept: float, goes: bool) -> None:
+    old, note = ended_ago(store, 8 * DAY), store / ".swept"
+    note.touch()
+    os.utime(note, (time.time() + swept,) * 2)
+    tidy(str(store))
+    assert left(store) == {".swept"} | (set() if goes else {old})
 
 
 def test_a_store_that_is_not_there_is_clean(tasks: Tasks) -> None:

@@ -103,8 +103,9 @@ class Care:
                 send_signal(pid, signal.SIGKILL)
             time.sleep(BECOMING / 5)
 
-    def adopt(self) -> None:
-        """Find out whose the orphans are that have come to us."""
+    def adopt(self) -> bool:
+        """Find out whose the orphans are that have come to us. Whether there were any."""
+        found = False
         for pid in self.children():
             if pid in self.shells or pid in self.adopted or pid in self.spare.pids or pid in self.keepers:
                 continue
@@ -112,6 +113,8 @@ class Care:
             self.adopted[pid] = run
             if run is not None:
                 run.adopted.add(pid)
+            found = True
+        return found
 
     def owner(self, pid: int) -> Run | None:
         tag = processes.tag_of(pid)
@@ -138,7 +141,7 @@ class Care:
         elif run.ended:
             self.look_after(run)
         elif run.status is not None:
-            members = run.members()
+            members = run.remaining(self.adopt)
             if run.patience and members:
                 run.patience -= 1
                 self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.review(run))
@@ -152,7 +155,7 @@ class Care:
 
     def look_after(self, run: Run) -> None:
         """Its shell is gone, and it goes on as long as something of it lives."""
-        if not run.members():
+        if not run.remaining(self.adopt):
             self.finish(run)
         elif run.record is not None and not LINUX:
             self.loop.at(time.monotonic() + _LOOK_BY_PS, run.tag, lambda: self.review(run))

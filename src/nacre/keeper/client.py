@@ -13,6 +13,7 @@ import os
 import resource
 import select
 import signal
+import stat
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from nacre import system
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.folder import SCRATCH
+from nacre.keeper.lacks import LACKS
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
 from nacre.keeper.wire import CLEAN, MAIN_FD, Channel, Start, environment_block
 from nacre.types import Plan
@@ -174,7 +176,7 @@ class Client:
 
     def private_directory(self) -> str:
         with self._lock:
-            if self._directory is None:
+            if self._directory is None or not _is_own_directory(self._directory):
                 import tempfile  # seldom needed, and slow to load
 
                 self._directory = tempfile.mkdtemp(prefix="nacre-")
@@ -264,6 +266,7 @@ def _insist(channel: Channel, message: bytes) -> None:
 
 
 def _spawn_keeper(channel: int, stderr: int) -> int:
+    """OSError: the machine lacks something for it."""
     if not sys.executable:
         raise KeeperFailed("nacre's keeper needs a Python interpreter, and sys.executable is empty; set it first.")
     program = os.path.join(os.path.dirname(__file__), "__main__.py")
@@ -286,6 +289,8 @@ def _spawn_keeper(channel: int, stderr: int) -> int:
             setsigdef=DEFAULT_SIGNALS,
         )
     except (OSError, ValueError) as error:
+        if getattr(error, "errno", 0) in LACKS:
+            raise
         raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {error}.") from error
     finally:
         for fd in sources:
@@ -317,13 +322,24 @@ def client() -> Client:
             try:
                 _client = Client(predecessor=_client)
             except OSError as error:
-                raise KeeperFailed(f"nacre's keeper could not be started: {error.strerror}.") from error
+                number = error.errno or 0
+                message = f"nacre's keeper could not be started: {error.strerror}. {LACKS.get(number, '')}"
+                raise KeeperFailed(message.rstrip(), number if number in LACKS else 0) from error
         return _client
 
 
 def private_directory() -> str:
     """For files that go when this process does, however it ends: the keeper removes it."""
     return client().private_directory()
+
+
+def _is_own_directory(path: str) -> bool:
+    """Whoever tidies /tmp may have removed it since, and then it can be anybody's."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def lies_in_private_directory(path: str) -> bool:
@@ -335,7 +351,8 @@ def _check_descriptors() -> None:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= limit < _DESCRIPTORS:
         raise KeeperFailed(
-            f"nacre's keeper needs {_DESCRIPTORS} descriptors, and the limit is {limit}: see ulimit -Hn."
+            f"nacre's keeper needs {_DESCRIPTORS} descriptors, and the hard limit is {limit}. "
+            "Raise it where this program is started: ulimit -Hn."
         )
 
 

@@ -57,6 +57,10 @@ class Stopped(NamedTuple):
     """It was killed, and the kernel has killed for want of memory meanwhile."""
 
 
+NO_KEEPER = "no keeper could be had for it"
+"""Why a run vanished that was to have one of its own, though the host's is alive."""
+
+
 class Vanished(NamedTuple):
     """The keeper died; what it left of this run has been ended."""
 

@@ -35,9 +35,10 @@ class Intake:
         self._over = False
 
     def open(self, streams: dict[int, StreamName]) -> None:
-        """They are ours from now on."""
+        """They are ours from now on; to be read at once, unless somebody else is to read them."""
         self._streams = streams
-        self._resume()
+        if not self._over:
+            self._resume()
 
     def taken(self, count: int) -> None:
         """So many of the delivered bytes are in somebody's hands."""

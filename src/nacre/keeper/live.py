@@ -14,9 +14,11 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
+from nacre.errors import KeeperFailed
 from nacre.keeper import client as keepers
 from nacre.keeper.client import Client, Folder
 from nacre.keeper.happenings import (
+    NO_KEEPER,
     Adopted,
     Began,
     Going,
@@ -264,6 +266,8 @@ class LiveRun:
         self._intake.drain()
         words = self._keeper.last_words
         reason = f"nacre's keeper process was killed{': ' + words if words else ''}"
+        if self._apart and self._pid is None and self._keeper.alive:
+            reason = NO_KEEPER
         self._lost = False
         self._happened.append(Vanished(reason, self._loop.time() - self._began, left))
         return await self.next()
@@ -311,10 +315,16 @@ async def start(plan: Plan, state: int | None = None, folder: Folder | None = No
     """Hand a plan to the keeper. `state` is a file for the shell's last directory and environment, `folder` that of a
     task.
 
-    What this process lacks for it, descriptors most likely, is the run's first and last word.
+    What is lacking for it just now, descriptors most likely, is the run's first and last word. KeeperFailed: no keeper
+    can be had at all.
     """
     while True:
-        keeper = keepers.client()
+        try:
+            keeper = keepers.client()
+        except KeeperFailed as error:
+            if error.lack:
+                return Stillborn(NeverBegan(error.lack, os.strerror(error.lack)))
+            raise
         try:
             control, tag = keeper.start(plan, state, folder)
         except BlockingIOError:

@@ -143,6 +143,13 @@ class Run:
         roots = self.adopted if self.status is not None else {self.pid, *self.adopted}
         return processes.tree(roots) if roots else {}
 
+    def remaining(self, adopt: Callable[[], bool]) -> dict[int, Seen]:
+        """The same, before it is said to be nothing: who has died since `adopt` looked has left us what it started."""
+        members = self.members()
+        while not members and adopt():
+            members = self.members()
+        return members
+
     def _members_by_ps(self) -> dict[int, Seen]:
         if self.status is not None and self._looks_empty():
             return {}
@@ -177,7 +184,7 @@ class Run:
 
     # how it is ended
 
-    def begin_ending(self, reason: bytes, adopt: Callable[[], None]) -> None:
+    def begin_ending(self, reason: bytes, adopt: Callable[[], bool]) -> None:
         """The first rung. Once: what is started from now on is clean-up, and a second TERM would end that too.
 
         Everything is stopped first, until no more of it turns up: a child that is being forked just now would miss the
@@ -207,7 +214,7 @@ class Run:
                 send_signal(pid, number)
         self.kill_at = time.monotonic() + self.grace
 
-    def _kill_all(self, adopt: Callable[[], None]) -> None:
+    def _kill_all(self, adopt: Callable[[], bool]) -> None:
         """Everything is stopped first, one look after the other until there is nothing new, and killed when all of it
         stands still: what is being forked just now is missed by any single look, and a fork bomb by all of them."""
         until = time.monotonic() + _WILD
@@ -234,10 +241,10 @@ class Run:
             self.forks.discard(pid)
             send_signal(pid, self.signal)
 
-    def climb(self, now: float, adopt: Callable[[], None]) -> float | None:
+    def climb(self, now: float, adopt: Callable[[], bool]) -> float | None:
         """When to look again; None when there is nothing more to do."""
         assert self.kill_at is not None
-        members = self.members()
+        members = self.remaining(adopt)
         if not members and self.status is not None:
             return None
         if now < self.kill_at:

@@ -6,6 +6,7 @@ What makes tasks is loaded by the first run that becomes one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 
@@ -69,12 +70,13 @@ class Following:
         return happening
 
     async def _let_go_on(self) -> Happening:
-        from nacre.tasks.making import promote
-
         try:
+            from nacre.tasks.making import promote
+
             task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0])
-        except InvalidRequest as error:
-            self.remarks.append(f"It could not go on as a task: {error.message}")
+        except (InvalidRequest, OSError) as error:
+            why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
+            self.remarks.append(f"It could not go on as a task: {why}")
             self._run.resume()
             return await self._heard()
         self._waiting.extend(meanwhile)
@@ -90,9 +92,13 @@ class Following:
         if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return
         if isinstance(run, LiveRun):
-            from nacre.tasks.making import adopt
+            become: TaskRef | str
+            try:
+                from nacre.tasks.making import adopt
 
-            become = await adopt(run, *self._asked, self._began[0])
+                become = await adopt(run, *self._asked, self._began[0])
+            except OSError as error:
+                become = _not_loaded(error)
             if isinstance(become, TaskRef):
                 self._take(become)
             elif become:
@@ -102,15 +108,21 @@ class Following:
         """A model that sleeps to look at a task again is told what else it can do."""
         request, _, plan = self._asked
         if isinstance(last, Stopped) and last.duration >= _LONG and _SLEEPS.match(request.command):
-            from nacre.tasks.making import place_for
-            from nacre.tasks.store import live_names
+            with contextlib.suppress(OSError):  # no descriptor left to load them with
+                from nacre.tasks.making import place_for
+                from nacre.tasks.store import live_names
 
-            if live_names(place_for(plan)):
-                self.remarks.append(_RATHER)
+                if live_names(place_for(plan)):
+                    self.remarks.append(_RATHER)
 
     def _take(self, task: TaskRef) -> None:
         self.task = task
         self.remarks.append(goes_on(task))
+
+
+def _not_loaded(error: OSError) -> str:
+    """What makes tasks is loaded when it is first needed. A command that has run is not to be lost for that."""
+    return f"{error.strerror}."
 
 
 def goes_on(task: TaskRef) -> str:

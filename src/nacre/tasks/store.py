@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import COMMAND, LIVE, LOG, RESERVED, STDIN, TASK, VERSION
+from nacre.keeper.folder import COMMAND, CONTROL, LIVE, LOG, PROCESS, RESERVED, SCRATCH, STDIN, TASK, VERSION
 from nacre.system import state_directory
 
 _LONGEST = 10_000
@@ -78,13 +78,15 @@ def _new_directory(store: str) -> tuple[str, str]:
 
 
 def discard(directory: str) -> None:
-    """It has come to nothing."""
+    """It has come to nothing. By name, which takes no descriptor: there may be none left."""
     store, name = os.path.split(directory)
-    for each in (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, *_links(directory)):
+    files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROCESS, f"{PROCESS}.new", CONTROL)
+    for each in (*files, *_links(directory)):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
-    with contextlib.suppress(OSError):  # something else is there: the next sweep will see
-        os.rmdir(directory)
+    for each in (os.path.join(directory, SCRATCH), directory):
+        with contextlib.suppress(OSError):  # something else is there: the next sweep will see
+            os.rmdir(each)
 
 
 def _links(directory: str) -> list[str]:

@@ -58,7 +58,7 @@ def tidy(store: str) -> None:
     """What `clean` does by itself, once an hour at most: nobody has to think of it."""
     note = os.path.join(store, _SWEPT)
     try:
-        if time.time() - os.stat(note, follow_symlinks=False).st_mtime < _HOUR:
+        if abs(time.time() - os.stat(note, follow_symlinks=False).st_mtime) < _HOUR:  # the clock may be set back
             return
     except FileNotFoundError:
         pass

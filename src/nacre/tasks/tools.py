@@ -6,13 +6,13 @@ longer than `LONGEST` characters.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nacre.arguments import Arguments, bad
+from nacre.blocking import beside
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
 from nacre.frozen import frozen
@@ -139,7 +139,7 @@ async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secret
             case "KillShell":
                 text = await _kill_shell(given, tasks, hidden)
             case "TaskList":
-                text = await asyncio.to_thread(_task_list, given, tasks, hidden)
+                text = await beside(_task_list, given, tasks, hidden)
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
                 failed = "no_such_tool"
@@ -162,10 +162,10 @@ async def _task_output(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
     since, lines = given.whole("since"), given.whole("lines")
     given.check_rest()
     # what is wrong is said before the wait; in a thread, because a keeper that was stopped takes a second not to answer
-    await asyncio.to_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
+    await beside(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
-    text, last = await asyncio.to_thread(_excerpt, tasks, id, since or 0, lines, hidden.values())
+    text, last = await beside(_excerpt, tasks, id, since or 0, lines, hidden.values())
     parts = [_status(last.task, hidden), *text]
     if text:
         parts.append(note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))

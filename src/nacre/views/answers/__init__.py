@@ -10,7 +10,7 @@ from typing import Any, assert_never, cast
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, Text, View
-from nacre.result import KINDS, Hides, Lost, NotStarted, Result
+from nacre.result import KINDS, Exited, Hides, Lost, NotStarted, Result
 from nacre.views.answers.answer import Answer
 
 __all__ = ["Answer", "answer", "problem"]
@@ -25,6 +25,16 @@ def answer(result: Result, view: View, *, directory: str | None = None, name: st
         return replace(made, error=failed, result=result)
     data = cast("dict[str, Any]", result.hidden.mask_all(dict(made.data)))
     return replace(made, text=result.hidden.mask(made.text), data=data, error=failed, result=result)
+
+
+def get_ready(view: View) -> None:
+    """Load what `answer` will need. Once a command has run it would be too late to find that no file can be opened."""
+    if type(view) not in _ready:
+        _shaped(Result(command="", cwd="", outcome=Exited(0)), view, None, "")
+        _ready.add(type(view))
+
+
+_ready: set[type[View]] = set()
 
 
 def problem(

@@ -1,0 +1,1 @@
+"""What goes wrong around nacre, made to go wrong: `make faults`. Nothing here is installed."""

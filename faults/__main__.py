@@ -1,0 +1,71 @@
+"""`make faults`: `python -m faults [--fault NAME]… [--rounds N] [--seed N]`.
+
+Each fault so many times, each time at another moment, and after each round: the next command works, no process and no
+descriptor is left, what is said of tasks is true, and no byte is lost of one that lived. A failure is printed with what
+plays that round again: with the same choices, on a machine that never does the same thing twice. Exit code 1 if there
+was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from faults.catalogue import FAULTS
+from faults.round import play
+from tests.support.census import MARK
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
+    parser.add_argument("--fault", action="append", metavar="NAME", help=f"or the beginning of it: {', '.join(FAULTS)}")
+    parser.add_argument("--rounds", type=int, default=500, help="in all (default: 500)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first round")
+    asked = parser.parse_args()
+    chosen = [name for name in FAULTS if asked.fault is None or name.startswith(tuple(asked.fault))]
+    if not chosen:
+        parser.error(f"there is no fault {asked.fault[0]!r}; there are {', '.join(FAULTS)}")
+    shares = sum(FAULTS[name].rounds for name in chosen)
+    print(f"| {'fault':28} | rounds | failed | seconds |\n|{'-' * 30}|-------:|-------:|--------:|", flush=True)
+    done = [
+        await _rounds(name, range(asked.seed, asked.seed + max(1, round(asked.rounds * FAULTS[name].rounds / shares))))
+        for name in chosen
+    ]
+    rounds, failed, seconds = (sum(column) for column in zip(*done, strict=True))
+    print(f"| {'all':28} | {rounds:6} | {failed:6} | {seconds:7.0f} |")
+    return 1 if failed else 0
+
+
+async def _rounds(name: str, seeds: range) -> tuple[int, int, float]:
+    """How many were played, how many of them failed, and how long it took."""
+    start, played, failures, missing = time.monotonic(), 0, list[tuple[int, str]](), ""
+    for seed in seeds:
+        try:
+            wrong = await play(FAULTS[name].fault, seed)
+        except pytest.skip.Exception as error:
+            missing = str(error)
+            break
+        played += 1
+        if wrong:
+            failures.append((seed, wrong))
+    took = time.monotonic() - start
+    reason = f" not here: {missing}" if missing else ""
+    print(f"| {name:28} | {played:6} | {len(failures):6} | {took:7.0f} |{reason}", flush=True)
+    for seed, wrong in failures[:5]:
+        print(f"  {wrong}\n  again: python -m faults --fault {name!r} --rounds 1 --seed {seed}", flush=True)
+    return played, len(failures), took
+
+
+if __name__ == "__main__":
+    os.environ[MARK] = secrets.token_hex(4)
+    with tempfile.TemporaryDirectory(prefix="nacre-faults-state-") as state:
+        os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = str(Path(state))
+        sys.exit(asyncio.run(main()))

@@ -1,0 +1,33 @@
+"""All faults, by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from faults import clock, disks, killed, readers, scarce, shared, stopped
+from faults.round import Fault
+
+
+class Kind(NamedTuple):
+    fault: Fault
+    rounds: int
+    """Of 500."""
+
+
+FAULTS = {
+    "program killed": Kind(killed.host, 90),
+    "keeper killed": Kind(killed.keeper, 90),
+    "task's keeper killed": Kind(killed.task_keeper, 60),
+    "shell killed": Kind(killed.shell, 90),
+    "program stopped": Kind(stopped.host, 20),
+    "keeper or shell stopped": Kind(stopped.others, 30),
+    "disk full": Kind(disks.full, 25),
+    "disk read-only": Kind(disks.read_only, 5),
+    "no directory for tasks": Kind(disks.no_state, 15),
+    "no place for temporary files": Kind(disks.no_temporary, 15),
+    "descriptors run out": Kind(scarce.descriptors, 20),
+    "processes run out": Kind(scarce.processes, 8),
+    "clock set": Kind(clock.jumps, 12),
+    "slow reader": Kind(readers.slow, 12),
+    "one directory, ten programs": Kind(shared.store, 8),
+}

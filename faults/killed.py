@@ -1,0 +1,141 @@
+"""SIGKILL at moments that nobody chooses: of the program, its keeper, a task's keeper, the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+from faults.count import COUNT, COUNTED, PATIENCE
+from faults.round import Round, need
+from nacre import Request, ToolContext
+from nacre.result import Cancelled, Ended, Exited, Lost, Outcome, Result, Running, Signalled, Started
+from tests.support.hosts import started_host
+from tests.support.waiting import until
+
+_HOST = """
+    import asyncio, sys, tempfile
+    tempfile.tempdir = sys.argv[3]
+    from nacre import Bash, Limits, Request, ToolContext
+    async def main():
+        bash, ctx = Bash(), ToolContext(output_dir=sys.argv[1], limits=Limits(tasks=1000))
+        async def tasks():
+            for _ in range(3):
+                result = await bash.run(Request(sys.argv[2], mode="background"), ctx)
+                print(result.task.id, flush=True)
+                result = await bash.run(Request(sys.argv[2], yield_after=0.05), ctx)
+                if result.task is not None:
+                    print(result.task.id, flush=True)
+        async def commands():
+            while True:
+                await bash.run("setsid sleep 300 & yes | head -c 3000000; sleep 0.05 & sleep 0.01", ToolContext())
+        print("ready", flush=True)
+        await asyncio.gather(tasks(), commands(), bash.run("trap '' TERM; (setsid sleep 300 &); sleep 300"))
+    asyncio.run(main())
+"""
+
+
+async def host(round: Round) -> None:
+    """The program, or its whole group, while it starts tasks and commands: its tasks go on, all else ends, and its
+    temporary files go."""
+    temporary = round.place / "temporary"
+    temporary.mkdir()
+    with started_host(_HOST, round.store, COUNT, temporary, own_group=True) as program:
+        await round.begun(program)
+        if round.random.random() < 0.5:
+            os.killpg(program.pid, signal.SIGKILL)
+        else:
+            program.kill()
+        said, _ = await asyncio.to_thread(program.communicate)
+    await round.has_counted(*(set(said.split()) - {"ready"}))
+    for task in round.tasks.list() if round.store.is_dir() else ():  # one that was being started was not told of
+        await round.tasks.wait(task.id, timeout=PATIENCE)
+        output = round.tasks.output(task.id)
+        whole = (output.task.outcome, output.text) == (Exited(7), COUNTED)
+        begun = output.task.outcome not in (Lost("it never started"), Cancelled())
+        need(whole or not begun, f"{task.id}: {output.task.summary}")
+    await until(lambda: not any(temporary.iterdir()), "its temporary files to be removed")
+
+
+async def keeper(round: Round) -> None:
+    """The keeper of this program: a command is lost and ended, confined or not; a task goes on; one that is being
+    started, or that a command becomes, goes on or was never there."""
+    access = round.random.choice(round.bash.access_modes[:2])
+    there = ToolContext(working_dir=round.place, access=access)
+    task = await round.started()
+    running = asyncio.ensure_future(round.bash.run(f"(setsid sleep 300 &); {round.counting()}; exit 7", there))
+    others = [
+        asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
+        asyncio.ensure_future(round.bash.run(Request(COUNT, yield_after=0.3 * round.random.random()), round.ctx)),
+    ]
+    await round.moment(round.random.choice((0.02, 0.5)))
+    os.kill(round.keeper, signal.SIGKILL)
+    _has_printed(round, await asyncio.wait_for(running, PATIENCE), Lost)
+    ids = {task}
+    for result in await asyncio.wait_for(asyncio.gather(*others), PATIENCE):
+        whole = (result.outcome, result.output) == (Exited(7), COUNTED)
+        need(whole or isinstance(result.outcome, Running | Lost), f"a task: {result.summary}, {result.output!r}")
+        ids |= {result.task.id} if result.task is not None else set()
+    await round.has_counted(*ids)
+    listed = {each.id for each in round.tasks.list()}
+    need(listed == ids, f"there are {listed}, not {ids}")
+
+
+async def task_keeper(round: Round) -> None:
+    """The keeper of a task, or that and the program's: the task is told to be lost, and nothing of it lives."""
+    other = await round.started()
+    starting = asyncio.ensure_future(
+        round.bash.run(Request(f"(setsid sleep 300 &); {round.counting()}; sleep 300", mode="background"), round.ctx)
+    )
+    newborn = round.random.random() < 0.3  # before anybody has heard of it, if need be
+    if not newborn:
+        await asyncio.wait([starting])
+    begun = (await until(lambda: _begun(round) - {other}, "a task that has begun")).pop()
+    if not newborn:
+        await round.moment()
+    if round.random.random() < 0.3:
+        os.kill(round.keeper, signal.SIGKILL)
+    os.kill(round.facts(begun)["keeper"][0], signal.SIGKILL)
+    task = (await asyncio.wait_for(starting, PATIENCE)).task
+    if task is not None:
+        ended = (await round.tasks.wait(task.id, timeout=PATIENCE)).tasks[0]
+        need(isinstance(ended.outcome, Lost), f"the task: {ended.summary}")
+        kept = round.tasks.output(task.id).text
+        need(COUNTED.startswith(kept), f"its log has {kept!r}")
+        ended = await round.tasks.kill(task.id, grace=0)
+        need(not ended.running, f"{ended.running} could not be ended")
+    await round.has_counted(other)
+    there = {name for name in os.listdir(round.store) if not name.startswith(".")}
+    need(there == {other} | ({task.id} if task else set()), f"there are {there}")
+
+
+def _begun(round: Round) -> set[str]:
+    """Tasks that have told which processes they are made of."""
+    return {path.parent.name for path in round.store.glob("*/process.json")}
+
+
+async def shell(round: Round) -> None:
+    """The shell of a command: it ends so, and what it had left running ends with it."""
+    result: Result | None = None
+    request = Request(f"(setsid sleep 300 &); {round.counting()}; exit 7", leftovers="end")
+    async for event in round.bash.stream(request, ToolContext()):
+        if isinstance(event, Started):
+            with suppress(ProcessLookupError):
+                handle = os.pidfd_open(event.pid)
+                await round.moment()
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                os.close(handle)
+        elif isinstance(event, Ended):
+            result = event.result
+    assert result is not None
+    _has_printed(round, result, Signalled)
+
+
+def _has_printed(round: Round, result: Result, kind: type[Outcome]) -> None:
+    """All that it had printed before it was killed, and if it was not, all of it."""
+    whole = (result.outcome, result.output) == (Exited(7), COUNTED)
+    cut = isinstance(result.outcome, kind) and COUNTED.startswith(result.output)
+    need(whole or cut, f"the command: {result.summary}, {result.output!r}")
+    need(result.output.startswith(round.noted()), f"it had printed {round.noted()!r}, and gave {result.output!r}")

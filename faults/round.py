@@ -1,0 +1,164 @@
+"""One round: a place of its own, something that goes wrong, and what must hold afterwards whatever it was.
+
+What cannot be made to go wrong on this machine is skipped as a test is (`pytest.skip`), with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Awaitable, Callable, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from faults.below import below, bury, lasting, no_way_out
+from faults.count import COUNT, COUNTED, PATIENCE
+from nacre import Bash, Limits, Request, ToolContext
+from nacre.keeper.client import client
+from nacre.result import Exited
+from nacre.tasks import Tasks
+from tests.support.census import fds, strays
+from tests.support.hosts import run_host
+
+
+class Wrong(Exception):
+    """A promise was not kept: which, and how."""
+
+
+def need(holds: bool, what: str) -> None:
+    if not holds:
+        raise Wrong(what)
+
+
+@dataclass
+class Round:
+    """What a fault has to work with."""
+
+    random: random.Random
+    place: Path
+    bash: Bash = field(default_factory=Bash)
+
+    @property
+    def store(self) -> Path:
+        return self.place / "tasks"
+
+    @property
+    def tasks(self) -> Tasks:
+        return Tasks(self.store)
+
+    @property
+    def ctx(self) -> ToolContext:
+        return ToolContext(output_dir=self.store, limits=Limits(tasks=1000))
+
+    @property
+    def keeper(self) -> int:
+        """Of this program."""
+        return client().pid
+
+    def counting(self) -> str:
+        """A command that counts, and notes each number that it has printed where `noted` finds it."""
+        note = shlex.quote(str(self.place / "noted"))
+        return f"for i in $(seq 20); do echo $i; echo $i >> {note}; sleep 0.02; done"
+
+    def noted(self) -> str:
+        with suppress(FileNotFoundError):
+            return (self.place / "noted").read_text()
+        return ""
+
+    async def moment(self, most: float = 0.5) -> None:
+        """Some time or other."""
+        await asyncio.sleep(self.random.random() * most)
+
+    async def begun(self, program: subprocess.Popen[str]) -> None:
+        """Some time or other after it has said that it is ready; once in a while before."""
+        assert program.stdout is not None
+        if self.random.random() < 0.9:
+            await asyncio.to_thread(program.stdout.readline)
+        await self.moment(0.7)
+
+    async def program(self, text: str, *arguments: object, **options: Any) -> str:
+        """What a program of its own prints; it has to succeed. With the options of `run_host`."""
+        return await asyncio.to_thread(partial(run_host, text, *arguments, within=2 * PATIENCE, **options))
+
+    async def started(self, command: str = COUNT) -> str:
+        """A task."""
+        result = await self.bash.run(Request(command, mode="background"), self.ctx)
+        need(result.task is not None, f"no task: {result.summary}")
+        assert result.task is not None
+        return result.task.id
+
+    def facts(self, task: str) -> dict[str, Any]:
+        """Which processes it is made of."""
+        facts: dict[str, Any] = json.loads((self.store / task / "process.json").read_text())
+        return facts
+
+    async def has_counted(self, *tasks: str) -> None:
+        """These tasks have lived, so nothing of them is lost."""
+        waited = await self.tasks.wait(tasks, timeout=PATIENCE)
+        need(set(waited.met) == set(tasks), f"not ended: {set(tasks) - set(waited.met)}")
+        for task in tasks:
+            output = self.tasks.output(task)
+            need(output.task.outcome == Exited(7), f"{task}: {output.task.summary}")
+            need(output.text == COUNTED, f"{task} has lost something: {output.text!r}")
+
+
+Fault: TypeAlias = Callable[[Round], Awaitable[None]]
+
+
+async def play(fault: Fault, seed: int) -> str:
+    """What was wrong in this round; empty if nothing was."""
+    place = Path(tempfile.mkdtemp(prefix="nacre-faults-")).resolve()
+    try:
+        with no_way_out():
+            client().dismiss()
+            there, open_files = below().keys(), fds(os.getpid())
+            try:
+                async with asyncio.timeout(3 * PATIENCE):
+                    round = Round(random.Random(seed), place)
+                    await fault(round)
+                    await _afterwards(round)
+            finally:
+                left = await asyncio.to_thread(_left, there)
+        need(not left, f"left running: {left}")
+        need(fds(os.getpid()) == open_files, f"{fds(os.getpid())} descriptors are open, of {open_files}")
+    except TimeoutError:
+        return "it hung"
+    except (Exception, pytest.fail.Exception) as error:
+        return str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return ""
+
+
+async def _afterwards(round: Round) -> None:
+    """The next command works, and whatever is said of tasks is true."""
+    result = await round.bash.run("echo next")
+    need(result.output == "next\n", f"the next command: {result.summary}, {result.output!r}")
+    for task in round.tasks.list() if round.store.is_dir() else ():
+        need(not task.alive, f"{task.id} is still said to run")
+        need(task.state != "broken", f"{task.id} is broken: {task.problem}")
+
+
+def _left(there: Set[int]) -> dict[int, str]:
+    """What commands have left while their keeper lives, and what else when it has gone. Killed, or it would be in the
+    way of the next round."""
+    left = lasting(strays, within=PATIENCE)
+    client().dismiss()
+    left |= lasting(lambda: {pid: what for pid, what in below().items() if pid not in there}, within=PATIENCE)
+    for pid in left:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    bury()
+    return left

@@ -1,0 +1,45 @@
+"""Descriptors and processes that run out: from the start, or while commands run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from faults.round import Round, need
+
+_PROGRAM = "import sys; from faults import starved; getattr(starved, sys.argv[1])(*sys.argv[2:])"
+
+
+async def descriptors(round: Round) -> None:
+    """Not enough for all commands at once; none, while some run or before the first; fewer than a keeper needs."""
+    kind, most = round.random.choice(
+        (
+            ("few_descriptors", round.random.randrange(16, 90)),
+            ("no_descriptors", round.random.choice(("", "cold"))),
+            ("few_for_the_keeper", round.random.randrange(96, 130)),
+            ("too_few_descriptors", round.random.randrange(32, 96)),
+        )
+    )
+    said = await round.program(_PROGRAM, kind, round.store, most)
+    need(said == "good\n", f"{kind} {most}: it said {said!r}")
+
+
+async def processes(round: Round) -> None:
+    """No more of them for this user, before the first command or after it."""
+    through, store = list[str](), round.place / "theirs"
+    if os.geteuid() == 0:  # whom no such limit holds
+        if shutil.which("setpriv") is None:
+            pytest.skip("there is no setpriv, to run as another user")
+        user = round.random.randrange(50_000, 60_000)
+        round.place.chmod(0o755)
+        store.mkdir()
+        os.chown(store, user, user)
+        # a user who may read all that root may: this Python and the project, wherever they are
+        may = "-all,+dac_read_search"
+        through = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+        through += [f"--{which}={may}" for which in ("inh-caps", "ambient-caps", "bounding-set")]
+    room, cold = round.random.randrange(4, 16), round.random.choice(("", "cold"))
+    said = await round.program(_PROGRAM, "no_processes", store, room, cold, through=through)
+    need(said == "good\n", f"room for {room} {cold}: it said {said!r}")

@@ -1,0 +1,165 @@
+"""Programs of their own that run out of descriptors or processes: `python -c 'from faults.starved import …'`.
+
+Each tries to run commands and tasks meanwhile, and says `good` if every one of them ran as it should, or told why it
+could not and what to do, and if all is well when there is plenty again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import nacre.asked
+import nacre.passing  # noqa: F401  with `get_ready`, what `call` loads before it runs anything, or raises OSError
+from faults.count import COUNT, COUNTED, PATIENCE
+from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
+from nacre.errors import KeeperFailed
+from nacre.result import Exited, NotStarted, Result, Running, TimedOut
+from nacre.tasks import Tasks
+from nacre.tool import ending
+from nacre.views.answers import get_ready
+from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+get_ready(Bash().profile.view)
+_ENOUGH = 1024
+_SHORT = 0.7
+"""Seconds for a command: bash waits for a process that it may not have, and tries again."""
+
+
+def few_descriptors(store: str, soft: str) -> None:
+    """Not enough for all commands at once."""
+
+    async def program() -> None:
+        limit_descriptors(int(soft))
+        bash = Bash(max_running=60)
+        await asyncio.gather(*(_attempt(bash, store, number) for number in range(20)))
+        limit_descriptors(_ENOUGH)
+        await _all_is_well(bash, store)
+
+    asyncio.run(program())
+
+
+def few_for_the_keeper(store: str, hard: str) -> None:
+    """Enough for a keeper, but not for all commands at once, and never more."""
+
+    async def program() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (int(hard), int(hard)))
+        bash = Bash(max_running=60)
+        await asyncio.gather(*(_attempt(bash, store, number) for number in range(20)))
+        await _all_is_well(bash, store)
+
+    asyncio.run(program())
+
+
+def no_descriptors(store: str, cold: str) -> None:
+    """None at all, then one, then two…; while a command runs, or before there is a keeper."""
+
+    async def program() -> None:
+        limit_descriptors(120)
+        bash = Bash()
+        running = bash.stream(COUNT)
+        if not cold:
+            await anext(running)
+        with no_descriptor_left() as held:
+            for number in range(12):
+                await _attempt(bash, store, number)
+                os.close(held.pop())
+        result = await ending(running)
+        assert (result.outcome, result.output) == (Exited(7), COUNTED), result
+        await _all_is_well(bash, store)
+
+    asyncio.run(program())
+
+
+def too_few_descriptors(_: str, hard: str) -> None:
+    """Fewer than a keeper needs, for good."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (int(hard), int(hard)))
+    said = ""
+    try:
+        asyncio.run(Bash().run("echo hi"))
+    except KeeperFailed as error:
+        said = str(error)
+    print("good" if "ulimit -Hn" in said else said)
+
+
+def no_processes(store: str, room: str, cold: str) -> None:
+    """All that the user may have are there, then all but one, but two…; `cold`: before there is a keeper."""
+
+    async def program() -> None:
+        most = _threads_of_this_user() + int(room)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        bash = Bash()
+        if not cold:
+            assert (await bash.run("echo warm")).output == "warm\n"
+        with _no_process_left(most) as held:
+            for number in range(2):
+                await _attempt(bash, store, number)
+                if held:
+                    _end(held.pop())
+        await _all_is_well(bash, store)
+
+    asyncio.run(program())
+
+
+async def _attempt(bash: Bash, store: str, number: int) -> None:
+    """A command, one that leaves something running, a task, and a call as a model makes it."""
+    ctx = ToolContext(output_dir=store, limits=Limits(tasks=1000))
+    result = await bash.run(Request(f"echo {number}; exit 7", timeout=_SHORT))
+    assert _not_started(result) or (result.outcome, result.output) == (Exited(7), f"{number}\n"), result
+    result = await bash.run(Request("echo x | cat; sleep 0.1 & exit 7", timeout=_SHORT), ctx)
+    assert _not_started(result) or isinstance(result.outcome, Exited | TimedOut), result
+    with suppress(InvalidRequest):  # there is no descriptor for its directory
+        result = await bash.run(Request(COUNT, mode="background", timeout=PATIENCE), ctx)
+        assert _not_started(result) or isinstance(result.outcome, Exited | Running), result
+    answer = await bash.call({"command": f"echo {number}"}, ctx)
+    assert answer.text == str(number) or "could not start" in answer.text, answer
+
+
+def _not_started(result: Result) -> bool:
+    """And it says what to do."""
+    return isinstance(result.outcome, NotStarted) and bool(result.outcome.hint)
+
+
+async def _all_is_well(bash: Bash, store: str) -> None:
+    tasks = Tasks(store)
+    listed = [task.id for task in tasks.list()] if os.path.isdir(store) else []
+    if listed:
+        await tasks.wait(listed, timeout=PATIENCE)
+    for id in listed:
+        assert tasks.get(id).state == "ended", tasks.get(id)
+    result = await bash.run("echo fine | cat; exit 7")
+    assert (result.outcome, result.output) == (Exited(7), "fine\n"), result
+    print("good")
+
+
+def _threads_of_this_user() -> int:
+    """Which is what the kernel counts."""
+    count = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            if os.stat(f"/proc/{pid}").st_uid == os.getuid():
+                count += len(os.listdir(f"/proc/{pid}/task"))
+    return count
+
+
+@contextmanager
+def _no_process_left(most: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """End one of the list, and one may be started."""
+    held: list[subprocess.Popen[bytes]] = []
+    with suppress(BlockingIOError):
+        while len(held) < most:
+            held.append(subprocess.Popen(["sleep", "300"]))
+    try:
+        yield held
+    finally:
+        for each in held:
+            _end(each)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()

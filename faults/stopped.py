@@ -1,0 +1,56 @@
+"""SIGSTOP and, a while later, SIGCONT: of the program, its keeper, a task's keeper, a task's shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+from faults.count import COUNT, COUNTED, PATIENCE
+from faults.round import Round, need
+from nacre import Request
+from nacre.result import Exited
+from tests.support.hosts import started_host
+
+_HOST = """
+    import asyncio, sys
+    from nacre import Bash, Request
+    async def main():
+        bash = Bash()
+        print("ready", flush=True)
+        late, counted = await asyncio.gather(
+            bash.run(Request("sleep 300", timeout=0.2)), bash.run(Request(sys.argv[1], timeout=60))
+        )
+        print(late.summary, counted.summary, counted.output, sep="\\n", end="")
+    asyncio.run(main())
+"""
+
+
+async def host(round: Round) -> None:
+    """The program: deadlines are kept by its keeper, and it misses nothing of what was printed meanwhile."""
+    with started_host(_HOST, COUNT) as program:
+        await round.begun(program)
+        program.send_signal(signal.SIGSTOP)
+        await round.moment()
+        program.send_signal(signal.SIGCONT)
+        said, _ = await asyncio.to_thread(program.communicate, timeout=PATIENCE)
+    need(said.removeprefix("ready\n") == f"timed out after 0.2 s\nexit 7\n{COUNTED}", f"it said {said!r}")
+
+
+async def others(round: Round) -> None:
+    """One of the others: nothing is lost, and nothing is told that is not so."""
+    task = await round.started()
+    facts = round.facts(task)
+    victim = round.random.choice((round.keeper, facts["keeper"][0], facts["pid"]))
+    running = asyncio.ensure_future(round.bash.run(Request(COUNT, timeout=PATIENCE)))
+    await round.moment()
+    with suppress(ProcessLookupError):  # the task has ended
+        os.kill(victim, signal.SIGSTOP)
+        await round.moment()
+        told = round.tasks.get(task)
+        need(told.alive or told.outcome == Exited(7), f"the task is told to be {told.summary}")
+        os.kill(victim, signal.SIGCONT)
+    result = await asyncio.wait_for(running, PATIENCE)
+    need((result.outcome, result.output) == (Exited(7), COUNTED), f"the command: {result.summary}, {result.output!r}")
+    await round.has_counted(task)

@@ -1,0 +1,12 @@
+"""What a machine may lack just now to start something, by errno, and what to do about it."""
+
+from __future__ import annotations
+
+import errno
+
+LACKS = {
+    errno.EAGAIN: "The limit on processes is reached; end some, or run fewer at once.",
+    errno.ENOMEM: "There is not enough memory to start it.",
+    errno.ENFILE: "The system has too many open files.",
+    errno.EMFILE: "Too many files are open; run fewer commands at once, or raise `ulimit -n`.",
+}

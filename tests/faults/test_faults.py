@@ -1,0 +1,18 @@
+"""A round or a few of each fault: `make faults` plays hundreds."""
+
+from __future__ import annotations
+
+import pytest
+
+from faults.catalogue import FAULTS
+from faults.round import play
+
+LONG = {"processes run out", "one directory, ten programs"}
+"""Seconds for one round."""
+QUICK = {"disk full", "disk read-only", "no directory for tasks", "shell killed"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in FAULTS])
+async def test_what_goes_wrong_leaves_nothing_behind_and_loses_nothing(name: str) -> None:
+    for seed in range(3 if name in QUICK else 1):
+        assert await play(FAULTS[name].fault, seed) == ""
