@@ -87,6 +87,10 @@ bench: venv ## measure; keeps the table in bench/RESULTS.md
 	scripts/rivals.sh
 	$(BIN)/python -m bench $(ARGS)
 
+.PHONY: peers
+peers: venv ## the same probes on the shell tools of others; keeps bench/PEERS.md; ARGS='nacre swe-rex --probes echo,tree'
+	$(BIN)/python -m bench.peers $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for some of them
 	scripts/mcp-venvs.sh

@@ -64,7 +64,8 @@ async def keeper(round: Round) -> None:
     access = round.random.choice(round.bash.access_modes[:2])
     there = ToolContext(working_dir=round.place, access=access)
     task = await round.started()
-    running = asyncio.ensure_future(round.bash.run(f"(setsid sleep 300 &); {round.counting()}; exit 7", there))
+    counting = Request(f"(setsid sleep 300 &); {round.counting()}; exit 7", leftovers="end")
+    running = asyncio.ensure_future(round.bash.run(counting, there))
     others = [
         asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
         asyncio.ensure_future(round.bash.run(Request(COUNT, yield_after=0.3 * round.random.random()), round.ctx)),

@@ -1,0 +1,146 @@
+"""`make peers`: every peer, every probe; keeps the page in PEERS.md and its short form in the README.
+
+make peers ARGS='nacre swe-rex --probes echo,tree'       some of them, shown and not kept
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from textwrap import dedent
+
+from bench.measure import machine
+from bench.peers.probes import PROBES, Facts
+from bench.peers.tables import SHORT, TABLES, Findings, ahead, table
+from bench.peers.venvs import ROOT, VENVS, NotInstalled, Peer, interpreter, peers
+
+PAGE, README = ROOT / "bench" / "PEERS.md", ROOT / "README.md"
+FACTS = VENVS / "facts.json"
+"""What the last run has seen, raw."""
+WAITING = 4
+"""How many probes run at once where the time is spent waiting."""
+BLOCK = re.compile(r"(<!-- peers: .*? -->\n).*?(<!-- /peers -->)", re.DOTALL)
+
+
+def main() -> None:
+    known = peers()
+    parser = argparse.ArgumentParser(prog="make peers", description="The same probes on each shell tool.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--probes", default=",".join(PROBES), help="some of %(default)s")
+    asked = parser.parse_args()
+    probes = asked.probes.split(",")
+    if unknown := {*asked.names} - {*known} | {*probes} - {*PROBES}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    start = time.monotonic()
+    findings = seen([peer for name, peer in known.items() if name in asked.names or not asked.names], probes)
+    VENVS.mkdir(exist_ok=True)
+    FACTS.write_text(json.dumps({found.peer.name: found.facts for found in findings}, indent=1))
+    text = page(findings, time.monotonic() - start)
+    print(text)
+    if not asked.names and probes == list(PROBES):
+        PAGE.write_text(text)
+        README.write_text(with_block(README.read_text(), table(SHORT, findings, short=True)))
+
+
+def seen(chosen: list[Peer], probes: list[str]) -> list[Findings]:
+    """Installed, then measured one by one, then what takes most of the time: waiting, several at once."""
+    pythons, missing = dict[str, str](), dict[str, str]()
+    for peer in chosen:
+        try:
+            with told(f"{peer.name}: set up"):
+                pythons[peer.name] = interpreter(peer)
+        except NotInstalled as error:
+            missing[peer.name] = str(error)
+            say(f"{peer.name}: not installed: {error}")
+    facts: dict[str, dict[str, Facts]] = {peer.name: {} for peer in chosen}
+
+    def work(name: str, group: list[str]) -> None:
+        with told(f"{name}: {' '.join(group)}"):
+            facts[name] |= watched(pythons[name], name, group)
+
+    jobs = [(name, group) for name in pythons for group in groups(probes)]
+    measures = [PROBES[group[0]].measures for _, group in jobs]
+    for name, group in itertools.compress(jobs, measures):
+        work(name, group)
+    with ThreadPoolExecutor(WAITING) as pool:
+        waiting = [job for job, measuring in zip(jobs, measures, strict=True) if not measuring]
+        for _ in pool.map(lambda job: work(*job), waiting):
+            pass
+    return [Findings(peer, facts[peer.name], missing.get(peer.name, "")) for peer in chosen]
+
+
+def groups(probes: list[str]) -> list[list[str]]:
+    """Most probes can share a process; it takes some peers seconds to be imported."""
+    alone = [[probe] for probe in probes if PROBES[probe].alone]
+    return [*alone, *filter(None, [[probe for probe in probes if not PROBES[probe].alone]])]
+
+
+@contextlib.contextmanager
+def told(what: str) -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    say(f"{what}: {time.monotonic() - start:.1f} s")
+
+
+def watched(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
+    command = [sys.executable, "-m", "bench.peers.warden", python, name, *probes]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
+    if done.returncode:  # one cell is not worth the run
+        return {probe: {"raised": f"the warden ended with {done.returncode}"} for probe in probes}
+    facts: dict[str, Facts] = json.loads(done.stdout)
+    return facts
+
+
+def page(findings: list[Findings], took: float) -> str:
+    tables = "\n\n".join(f"## {title}\n\n{table(columns, findings)}" for title, columns in TABLES.items())
+    notes = "\n\n".join(note(found) for found in findings)
+    return f"""# Peers, side by side
+
+`make peers`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}; it took {took / 60:.1f} minutes. The shell tools people
+would use instead of nacre, each in an environment of its own, behind one small [adapter](peers/adapters) that calls
+what an agent of theirs calls, all with the same [probes](peers/probes.py). No containers: the local variant of each.
+Figures are of one run on one machine. `subprocess` is no peer, but what the others can be compared with.
+
+How it was counted: processes by a mark in their arguments, a second after the answer (a cancel has five); memory is
+that of the host's process and all of its children together, at rest and how much it grew; the host's stdin is a pipe
+that stays open, with two lines in it; a probe that hangs is ended after {PROBES["tree"].limit:g} seconds or more.
+
+{tables}
+
+## Where others are ahead
+
+What nacre needs, and who needs less of it:
+
+{chr(10).join(ahead(findings))}
+
+## What is driven, and how
+
+{notes}
+"""
+
+
+def note(found: Findings) -> str:
+    missing = f"\n\nNot installed: {found.missing}" if found.missing else ""
+    packages = ", ".join(f"`{package}`" for package in found.peer.packages)
+    return f"### {found.peer.name}\n\n{packages}{': ' if packages else ''}{dedent(found.peer.about)}{missing}"
+
+
+def with_block(text: str, block: str) -> str:
+    return BLOCK.sub(lambda match: f"{match[1]}{block}\n{match[2]}", text)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

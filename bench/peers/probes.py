@@ -1,0 +1,286 @@
+"""The probes: an adapter in, facts out. Run in the peer's environment, each with tool objects of its own.
+
+A fact is what was seen, with a number where there is one; what it is worth is said elsewhere. Sleepers carry a mark,
+a number of seconds that nobody else sleeps, by which they are counted. What is looked for in an answer does not stand
+in the command (`pa''rt`): some answers quote it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from bench.peers.contract import Adapter, Answer, Shell
+from bench.peers.processes import alive, left
+
+Facts: TypeAlias = "dict[str, float | str | bool | None]"
+
+SECRET = "sk-proj-4fWq8Zr1Lk0Vb7Tn2Xc9"
+"""The value of OPENAI_API_KEY in the driver's environment. Not a key."""
+HOST_LINE = "a line for the host"
+"""What waits in the driver's stdin, twice; which stays open."""
+TIMEOUT = 2.0
+"""Of commands that never end."""
+AMPLE = 10.0
+"""Of commands that end at once."""
+ECHOES = 50
+"""As many as there is ample time for."""
+MANY, FLOOD = 100, 50_000_000
+SETTLE = 1.0
+"""Seconds after which what is still there counts as left."""
+REST = 0.5
+"""Seconds until whatever a peer does after a command is done."""
+SHOWN = 1000
+"""Characters of an answer that are kept."""
+CANCELLED = 5.0
+"""Seconds that a cancel may take to end everything."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Where a probe plays."""
+
+    adapter: Adapter
+    directory: Path
+    mark: str
+    announce: Callable[[str], None]
+    """Tell the warden something in mid-probe, and wait until it knows."""
+
+    @contextlib.asynccontextmanager
+    async def shell(self) -> AsyncIterator[Shell]:
+        shell = await self.adapter.opened(self.directory)
+        try:
+            yield shell
+        finally:
+            with contextlib.suppress(Exception):  # how well it closes is told by what is left
+                async with asyncio.timeout(5):
+                    await shell.close()
+
+
+async def echo(scene: Scene) -> Facts:
+    start = time.perf_counter()
+    async with scene.shell() as shell:
+        answer = await shell.run("echo hello", AMPLE)
+        first = time.perf_counter() - start
+        took = list[float]()
+        while len(took) < ECHOES and sum(took) < AMPLE:
+            start = time.perf_counter()
+            await shell.run("echo hello", AMPLE)
+            took.append(time.perf_counter() - start)
+        await asyncio.sleep(REST)
+        scene.announce("resting")
+        p95 = statistics.quantiles(took, n=20)[-1]
+        return {"right": "hello" in answer.text, "first": first, "median": statistics.median(took), "p95": p95}
+
+
+async def background(scene: Scene) -> Facts:
+    async with scene.shell() as shell:
+        await shell.run("true", AMPLE)
+        start = time.perf_counter()
+        answer = await shell.run(f"sleep {scene.mark} & echo do''ne", TIMEOUT)
+        took = time.perf_counter() - start
+        return {"took": took, "told": "done" in answer.text, "ended": answer.ended, "running": left(scene.mark)}
+
+
+async def tree(scene: Scene) -> Facts:
+    return await _timeout(scene, f"echo pa''rt; (sleep {scene.mark} & sleep {scene.mark}); true")
+
+
+async def setsid(scene: Scene) -> Facts:
+    return await _timeout(scene, f"echo pa''rt; setsid sleep {scene.mark} & sleep {scene.mark}; true")
+
+
+async def stubborn(scene: Scene) -> Facts:
+    return await _timeout(scene, f"echo pa''rt; (trap '' TERM; sleep {scene.mark} & sleep {scene.mark}); true")
+
+
+async def _timeout(scene: Scene, command: str) -> Facts:
+    async with scene.shell() as shell:
+        start = time.perf_counter()
+        answer = await shell.run(command, TIMEOUT)
+        took = time.perf_counter() - start
+        facts: Facts = {
+            "took": took,
+            "late": took - TIMEOUT,
+            "part": "part" in answer.text,
+            "ended": answer.ended,
+            "left": await asyncio.to_thread(left, scene.mark, SETTLE),
+        }
+        scene.announce("told " + answer.text[:300])
+        return facts | {"next": await _works(shell)}
+
+
+async def _works(shell: Shell) -> bool:
+    """Whether the same object still runs commands."""
+    try:
+        async with asyncio.timeout(AMPLE):
+            return "again" in (await shell.run("echo again", AMPLE / 2)).text
+    except Exception:
+        return False
+
+
+async def cancel(scene: Scene) -> Facts:
+    async with scene.shell() as shell:
+        loop, heard = asyncio.get_running_loop(), threading.Event()
+
+        def interrupt() -> Facts:
+            _both_up(scene)
+            start = time.perf_counter()
+            loop.call_soon_threadsafe(task.cancel)
+            loop.call_soon_threadsafe(heard.set)
+            remaining = left(scene.mark, CANCELLED)
+            took = time.perf_counter() - start
+            if not heard.is_set():
+                scene.announce(f"blocked {remaining}")
+            return {"took": took, "left": remaining}
+
+        interrupting = loop.run_in_executor(None, interrupt)  # not from the loop: a peer may block it
+        task = asyncio.create_task(shell.run(f"sleep {scene.mark} & sleep {scene.mark}", 60))
+        return await interrupting | {"returned": task.done()}
+
+
+async def killed(scene: Scene) -> Facts:
+    """The warden kills this process when it is told to, and counts."""
+
+    def ask() -> None:
+        _both_up(scene)
+        scene.announce("kill me")
+
+    async with scene.shell() as shell:
+        asking = asyncio.get_running_loop().run_in_executor(None, ask)
+        await asyncio.gather(asking, shell.run(f"sleep {scene.mark} & sleep {scene.mark}", 60))
+    return {}
+
+
+def _both_up(scene: Scene) -> None:
+    end = time.monotonic() + AMPLE
+    while len(alive(scene.mark)) < 2:
+        if time.monotonic() > end:
+            raise RuntimeError("the command was never seen to run")
+        time.sleep(0.02)
+
+
+async def read(scene: Scene) -> Facts:
+    return await _input(scene, 'read x; echo "got:$x."')
+
+
+async def cat(scene: Scene) -> Facts:
+    return await _input(scene, "cat; echo over")
+
+
+async def _input(scene: Scene, command: str) -> Facts:
+    async with scene.shell() as shell:
+        start = time.perf_counter()
+        answer = await shell.run(command, TIMEOUT)
+        took = time.perf_counter() - start
+        return {"took": took, "ended": answer.ended, "stole": HOST_LINE in answer.text}
+
+
+async def newline(scene: Scene) -> Facts:
+    return {"text": await _text(scene, "printf foo")}
+
+
+async def bashisms(scene: Scene) -> Facts:
+    command = 'x=abc; a=(1 2 3); [[ $x == a* ]] && echo "${x^^}-${a[2]}-$(cat <(echo sub))"'
+    text = await _text(scene, command)
+    return {"right": "ABC-3-sub" in text, "text": text}
+
+
+async def bytes_(scene: Scene) -> Facts:
+    return {"text": await _text(scene, r"printf 'a\377b\n'")}
+
+
+async def exit_code(scene: Scene) -> Facts:
+    async with scene.shell() as shell:
+        answer = await shell.run("(exit 73)", AMPLE)
+        return {"told": answer.exit == 73 or "73" in answer.text, "text": answer.text[:SHOWN]}
+
+
+async def secret(scene: Scene) -> Facts:
+    async with scene.shell() as shell:
+        inherited = await shell.run("[ -n \"$(printenv OPENAI_API_KEY)\" ] && echo 'it is' there || echo absent", AMPLE)
+        shown = await shell.run("echo $OPENAI_API_KEY", AMPLE)
+        return {"inherited": "it is there" in inherited.text, "shown": SECRET in shown.text}
+
+
+async def state(scene: Scene) -> Facts:
+    async with scene.shell() as shell:
+        await shell.run("mkdir -p below; cd below; export PEER=kept", AMPLE)
+        answer = await shell.run('pwd; echo "<$PEER>"', AMPLE)
+        return {"directory": "/below" in answer.text, "variable": "<kept>" in answer.text}
+
+
+async def flood(scene: Scene) -> Facts:
+    async with scene.shell() as shell:
+        await shell.run("echo hello", AMPLE)
+        await asyncio.sleep(REST)
+        scene.announce("resting")
+        start = time.perf_counter()
+        answer = await shell.run(f"head -c {FLOOD} /dev/zero | tr '\\0' x; echo", 20)
+        took = time.perf_counter() - start
+        scene.announce("flooded")
+        shown = "x" * 100 in answer.text
+        return {"took": took, "told": len(answer.text), "text": answer.text[:SHOWN], "right": shown}
+
+
+async def many(scene: Scene) -> Facts:
+    objects = MANY if scene.adapter.SESSION else 1
+    async with contextlib.AsyncExitStack() as stack:
+        shells = [await stack.enter_async_context(scene.shell()) for _ in range(objects)]
+        await asyncio.gather(*(shell.run("true", AMPLE) for shell in shells))
+        start = time.perf_counter()
+        answers = await asyncio.gather(
+            *(shells[i % objects].run(f"sleep 0.2; echo 'number' {i}.", 20) for i in range(MANY)),
+            return_exceptions=True,
+        )
+        took = time.perf_counter() - start
+        scene.announce("counted")
+        right = sum(
+            isinstance(answer, Answer) and f"number {i}." in answer.text and answer.text.count("number ") == 1
+            for i, answer in enumerate(answers)
+        )
+        return {"took": took, "right": right, "objects": objects}
+
+
+async def _text(scene: Scene, command: str) -> str:
+    async with scene.shell() as shell:
+        return (await shell.run(command, AMPLE)).text[:SHOWN]
+
+
+@dataclass(frozen=True)
+class Probe:
+    run: Callable[[Scene], Awaitable[Facts]]
+    limit: float = 15
+    """Seconds after which the warden calls it hung."""
+    alone: bool = False
+    """In a process of its own, because of what is counted around it."""
+    measures: bool = False
+    """While nothing else runs."""
+
+
+PROBES = {
+    "echo": Probe(echo, limit=30, alone=True, measures=True),
+    "background": Probe(background, alone=True),
+    "tree": Probe(tree),
+    "setsid": Probe(setsid),
+    "stubborn": Probe(stubborn),
+    "cancel": Probe(cancel, alone=True),
+    "killed": Probe(killed, alone=True),
+    "read": Probe(read),
+    "cat": Probe(cat),
+    "newline": Probe(newline),
+    "bashisms": Probe(bashisms),
+    "bytes": Probe(bytes_),
+    "exit": Probe(exit_code),
+    "secret": Probe(secret),
+    "state": Probe(state),
+    "flood": Probe(flood, limit=30, alone=True, measures=True),
+    "many": Probe(many, limit=150, alone=True, measures=True),
+}

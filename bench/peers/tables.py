@@ -1,0 +1,245 @@
+"""Facts in, tables out. Each cell is what was seen; nothing here judges but ✓ and ✗ in the short form, where a column's
+title says what ✓ stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bench.peers.probes import MANY, PROBES, SHOWN, TIMEOUT, Facts
+from bench.peers.venvs import Peer
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that was seen of one peer."""
+
+    peer: Peer
+    facts: Mapping[str, Facts] = field(default_factory=dict)
+    """By probe."""
+    missing: str = ""
+    """Why it is not installed."""
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    probe: str
+    cell: Callable[[Facts], str]
+    timed: bool = False
+    """Means nothing for a peer without a timeout."""
+
+
+def seconds(value: object) -> str:
+    assert isinstance(value, int | float)
+    return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def megabytes(value: object) -> str:
+    assert isinstance(value, int | float)
+    return f"{value / 1e6:.0f} MB"
+
+
+def yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+def quoted(text: object) -> str:
+    shown = repr(str(text))
+    shown = shown if len(shown) <= 60 else f"{shown[:40]}…{shown[-15:]}"
+    return "`" + shown.replace("|", "\\|").replace("`", "'") + "`"
+
+
+def _of_two(facts: Facts) -> str:
+    goes_on = " (goes on by design)" if facts.get("ended") == "running" else ""
+    return f"{facts['left']} of 2 left{goes_on}"
+
+
+def _background(facts: Facts) -> str:
+    return f"{seconds(facts['took'])}, {'with' if facts['told'] else 'without'} `done`"
+
+
+def _cancelled(facts: Facts) -> str:
+    if facts.get("blocked"):
+        return f"blocks the event loop; {facts['left']} of 2 left"
+    if facts["left"]:
+        return f"{facts['left']} of 2 left after {seconds(facts['took'])}"
+    return f"nothing left after {seconds(facts['took'])}"
+
+
+def _timeout(facts: Facts) -> str:
+    return f"{seconds(facts['took'])}, output {'kept' if facts['part'] else 'lost'}, {_of_two(facts)}"
+
+
+def _input(facts: Facts) -> str:
+    stole = ", with the host's input" if facts["stole"] else ""
+    waits = " (timeout)" if facts["ended"] in ("timeout", "running") else ""
+    return f"{seconds(facts['took'])}{waits}{stole}"
+
+
+def _told(facts: Facts) -> str:
+    assert isinstance(facts["told"], int)
+    shown = f": {quoted(facts['text'])}" if facts["told"] < SHOWN else ""
+    return f"{facts['told']:,} characters{shown}"
+
+
+def _secret(facts: Facts) -> str:
+    if not facts["inherited"]:
+        return "absent"
+    return "inherited, shown" if facts["shown"] else "inherited, masked"
+
+
+def _state(facts: Facts) -> str:
+    kept = [name for name in ("directory", "variable") if facts[name]]
+    return " and ".join(kept) or "none"
+
+
+def _many(facts: Facts) -> str:
+    objects = f", {facts['objects']} sessions" if facts["objects"] != 1 else ""
+    return f"{seconds(facts['took'])}, {facts['right']} of {MANY} right{objects}"
+
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "What it costs": (
+        Column("import", "echo", lambda facts: seconds(facts["import"])),
+        Column("opening and the first `echo`", "echo", lambda facts: seconds(facts["first"])),
+        Column("`echo`, median", "echo", lambda facts: seconds(facts["median"])),
+        Column("`echo`, p95", "echo", lambda facts: seconds(facts["p95"])),
+        Column("memory at rest", "echo", lambda facts: megabytes(facts["resting"])),
+        Column(f"{MANY} × `sleep 0.2; echo` at once", "many", _many),
+    ),
+    "What is left running": (
+        Column("`sleep 300 & echo done` returns after", "background", _background),
+        Column("its `sleep`, afterwards", "background", lambda facts: "runs" if facts["running"] else "ended"),
+        Column("and when the host has ended", "background", lambda facts: "runs" if facts["survivors"] else "ended"),
+        Column("cancel", "cancel", _cancelled),
+        Column("host killed with SIGKILL", "killed", lambda facts: f"{facts['left']} of 2 left"),
+    ),
+    f"When the time ({TIMEOUT:g} s) is up": (
+        Column("a tree of processes", "tree", _timeout, timed=True),
+        Column("with a `setsid` child", "setsid", _timeout, timed=True),
+        Column("all ignoring TERM", "stubborn", _timeout, timed=True),
+        Column("next command works", "tree", lambda facts: yes(facts["next"]), timed=True),
+    ),
+    "What the model is told": (
+        Column("`printf foo`", "newline", lambda facts: quoted(facts["text"])),
+        Column("bashisms work", "bashisms", lambda facts: yes(facts["right"])),
+        Column(r"`printf 'a\377b\n'`", "bytes", lambda facts: quoted(facts["text"])),
+        Column("exit code told", "exit", lambda facts: yes(facts["told"])),
+        Column("50 MB in one line: time", "flood", lambda facts: seconds(facts["took"])),
+        Column("memory", "flood", lambda facts: "+" + megabytes(facts["grew"])),
+        Column("told", "flood", _told),
+    ),
+    "What it shares with the host": (
+        Column("`read x` returns after", "read", _input),
+        Column("`cat` returns after", "cat", _input),
+        Column("`OPENAI_API_KEY`", "secret", _secret),
+        Column("kept for the next command", "state", _state),
+    ),
+}
+
+
+def _mark(good: Callable[[Facts], bool]) -> Callable[[Facts], str]:
+    return lambda facts: "✓" if good(facts) else "✗"
+
+
+def _none_left(facts: Facts) -> str:
+    if facts.get("ended") == "running":
+        return "goes on"
+    return "✓" if not facts["left"] else f"✗ {facts['left']}"
+
+
+def _server(facts: Facts) -> str:
+    if not (facts["told"] and _quick(facts["took"])):
+        return "✗"
+    return "✓" if facts["running"] else "✗ ended"
+
+
+SHORT = (
+    Column("`echo`", "echo", lambda facts: seconds(facts["median"])),
+    Column("`server &` returns, and runs", "background", _server),
+    Column("timeout: nothing left", "setsid", _none_left, timed=True),
+    Column("timeout: output kept", "tree", _mark(lambda facts: bool(facts["part"])), timed=True),
+    Column("host killed: nothing left", "killed", _none_left),
+    Column("stdin never waits", "read", _mark(lambda facts: _quick(facts["took"]) and not facts["stole"])),
+    Column("keys stay home", "secret", _mark(lambda facts: not facts["inherited"])),
+    Column("50 MB line: memory", "flood", lambda facts: "+" + megabytes(facts["grew"]) if facts["right"] else "✗"),
+)
+"""The ones that tell the peers apart."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Something of which less is better."""
+
+    what: str
+    probe: str
+    fact: str
+    shown: Callable[[object], str] = seconds
+
+    def of(self, found: Findings) -> float | None:
+        """None: it did not take part, or did not do what it was to do."""
+        facts = found.facts.get(self.probe, {})
+        value = facts.get(self.fact)
+        took_part = not facts.get("left") and facts.get("right", MANY) in (True, MANY) and facts.get("told", True)
+        return value if isinstance(value, int | float) and took_part else None
+
+
+RACES = (
+    Race("to be imported", "echo", "import"),
+    Race("to open and run the first `echo`", "echo", "first"),
+    Race("to run an `echo`", "echo", "median"),
+    Race("of memory at rest", "echo", "resting", megabytes),
+    Race(f"for {MANY} at once", "many", "took"),
+    Race("to return from `sleep 300 & echo done`", "background", "took"),
+    Race("to end everything when cancelled", "cancel", "took"),
+    Race(f"to have ended a tree of processes, timeout ({TIMEOUT:g} s) included", "tree", "took"),
+    Race("for the same where all of them ignore TERM", "stubborn", "took"),
+    Race("to take in 50 MB", "flood", "took"),
+    Race("more memory for 50 MB", "flood", "grew", megabytes),
+)
+
+
+def ahead(findings: list[Findings]) -> list[str]:
+    """A line for each race: what nacre needs, and who needs less."""
+    lines = []
+    for race in RACES:
+        ours, *theirs = ((found.peer.name, race.of(found)) for found in findings)
+        if ours[0] != "nacre" or ours[1] is None:
+            continue
+        less = sorted((value, name) for name, value in theirs if value is not None and value < ours[1])
+        names = ", ".join(f"{name} ({race.shown(value)})" for value, name in less)
+        lines.append(f"- {race.shown(ours[1])} {race.what}; less: {names or 'nobody'}.")
+    return lines
+
+
+def _quick(value: object) -> bool:
+    return isinstance(value, int | float) and value < 1
+
+
+def table(columns: tuple[Column, ...], findings: list[Findings], *, short: bool = False) -> str:
+    lines = ["| | " + " | ".join(column.title for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for found in findings:
+        name = f"{found.peer.name} {found.peer.version}".strip()
+        if not found.missing:
+            lines.append(f"| {name} | " + " | ".join(_cell(column, found, short) for column in columns) + " |")
+        elif not short:
+            lines.append(f"| {name} | not installed |" + " |" * (len(columns) - 1))
+    return "\n".join(lines)
+
+
+def _cell(column: Column, found: Findings, short: bool) -> str:
+    facts = found.facts.get(column.probe)
+    if facts is None:
+        return "–"
+    if column.timed and found.peer.timeout is None:
+        return "none" if short else "has no timeout"
+    if "hung" in facts:
+        return "✗" if short else f"hung (over {facts['hung']:g} s)"
+    if "raised" in facts:
+        return "✗" if short else f"raised {quoted(facts['raised'])}"
+    return column.cell(facts)
+
+
+assert {column.probe for columns in TABLES.values() for column in columns} == set(PROBES), "each probe is shown"

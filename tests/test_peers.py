@@ -1,0 +1,152 @@
+"""bench/peers: the probes see what they are to see, and the tables say it. With the adapters that need no packages."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+from bench.peers.__main__ import BLOCK, README, groups, watched, with_block
+from bench.peers.probes import PROBES, Facts
+from bench.peers.tables import SHORT, TABLES, Column, Findings, ahead, table, yes
+from bench.peers.venvs import ROOT, Peer, interpreter, peers
+
+PEER = Peer("peer", ("peer==1.2",), "3.11", "own", "What it is.")
+COLUMN = Column("works", "tree", lambda facts: yes(facts["next"]))
+
+
+def seen(name: str, *probes: str) -> dict[str, Facts]:
+    return watched(interpreter(peers()[name]), name, list(probes))
+
+
+@pytest.mark.linux
+def test_a_probe_sees_what_is_left_after_a_timeout_and_what_was_told() -> None:
+    ours, theirs = seen("nacre", "tree")["tree"], seen("subprocess", "tree")["tree"]
+    assert (ours["left"], ours["part"], ours["ended"], ours["next"]) == (0, True, "timeout", True)
+    assert (theirs["left"], theirs["part"], theirs["ended"], theirs["next"]) == (2, False, "timeout", True)
+
+
+@pytest.mark.linux
+def test_a_probe_sees_what_is_left_when_the_host_is_killed() -> None:
+    assert seen("nacre", "killed")["killed"]["left"] == 0
+    assert seen("subprocess", "killed")["killed"]["left"] == 2
+
+
+@pytest.mark.linux
+def test_a_probe_sees_what_the_command_shares_with_the_host() -> None:
+    ours, theirs = seen("nacre", "secret", "read", "cat"), seen("subprocess", "secret", "read")
+    assert ours["secret"]["inherited"] is False
+    assert [(ours[name]["ended"], ours[name]["stole"]) for name in ("read", "cat")] == [("exit", False)] * 2
+    assert (theirs["secret"]["inherited"], theirs["read"]["stole"]) == (True, True)
+
+
+@pytest.mark.linux
+def test_what_a_peer_raises_is_a_fact_and_the_next_probe_goes_on() -> None:
+    facts = seen("subprocess", "bytes", "newline")
+    assert str(facts["bytes"]["raised"]).startswith("UnicodeDecodeError: ")
+    assert facts["newline"]["text"] == "foo"
+
+
+@pytest.mark.linux
+def test_a_probe_that_hangs_is_a_fact_and_the_next_one_gets_another_process() -> None:
+    impatient = "import bench.peers.probes as p, bench.peers.warden as w; p.PROBES['cat'] = p.Probe(p.cat, 0); w.main()"
+    command = [sys.executable, "-c", impatient, sys.executable, "subprocess", "cat", "newline"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=60)
+    facts = json.loads(done.stdout)
+    assert facts["cat"] == {"hung": 0, "left": 0}
+    assert facts["newline"]["text"] == "foo"
+
+
+@pytest.mark.linux
+def test_memory_is_that_of_what_was_taken_in() -> None:
+    grew = seen("subprocess", "flood")["flood"]["grew"]
+    assert isinstance(grew, int)
+    assert grew > 50_000_000
+
+
+def test_each_adapter_says_what_it_needs_pinned_and_nacre_comes_first() -> None:
+    known = peers()
+    assert list(known)[:2] == ["nacre", "subprocess"]
+    assert [package for peer in known.values() for package in peer.packages if "==" not in package] == []
+    assert [peer.name for peer in known.values() if not peer.about] == []
+    assert interpreter(known["nacre"]) == sys.executable
+
+
+def test_each_probe_is_run_once_and_what_counts_around_it_has_a_process_of_its_own() -> None:
+    assert groups(["echo", "tree", "cancel", "exit"]) == [["echo"], ["cancel"], ["tree", "exit"]]
+    assert sorted(itertools.chain(*groups(list(PROBES)))) == sorted(PROBES)
+
+
+def test_a_cell_is_what_was_seen_or_why_nothing_was() -> None:
+    findings = [
+        Findings(PEER, {"tree": {"next": True}}),
+        Findings(PEER, {"tree": {"hung": 15.0}}),
+        Findings(PEER, {"tree": {"raised": "OSError: a | b"}}),
+        Findings(PEER, {}),
+        Findings(PEER, missing="no such package"),
+    ]
+    assert table((COLUMN,), findings) == dedent("""\
+        | | works |
+        |---|---|
+        | peer 1.2 | yes |
+        | peer 1.2 | hung (over 15 s) |
+        | peer 1.2 | raised `'OSError: a \\| b'` |
+        | peer 1.2 | – |
+        | peer 1.2 | not installed |""")
+
+
+def test_a_peer_without_a_timeout_has_no_figure_for_one() -> None:
+    peer = Peer("peer", (), "3.11", None, "")
+    column = Column("late", "tree", lambda facts: yes(facts["next"]), timed=True)
+    assert table((column,), [Findings(peer, {"tree": {"hung": 15.0}})]).endswith("| peer | has no timeout |")
+
+
+def test_every_column_can_be_written_from_what_its_probe_gives() -> None:
+    """Facts of a peer that does everything, by the names that the probes give them."""
+    facts: dict[str, Facts] = {
+        "echo": {"import": 0.1, "first": 0.2, "median": 0.003, "p95": 0.004, "resting": 30_000_000, "right": True},
+        "many": {"took": 0.3, "right": 100, "objects": 1},
+        "background": {"took": 0.01, "told": True, "running": 1, "survivors": 0, "ended": "exit"},
+        "cancel": {"took": 0.02, "left": 0, "returned": True},
+        "killed": {"left": 0},
+        "newline": {"text": "foo"},
+        "bashisms": {"right": True},
+        "bytes": {"text": "a\ufffdb"},
+        "exit": {"told": True},
+        "flood": {"took": 0.2, "grew": 9_000_000, "told": 28_000, "text": "xxx", "right": True},
+        "read": {"took": 0.005, "ended": "exit", "stole": False},
+        "cat": {"took": 2.0, "ended": "timeout", "stole": True},
+        "secret": {"inherited": False, "shown": False},
+        "state": {"directory": False, "variable": False},
+    }
+    timed: Facts = {"took": 2.0, "part": True, "left": 0, "ended": "timeout", "next": True}
+    facts |= dict.fromkeys(("tree", "setsid", "stubborn"), timed)
+    found = Findings(PEER, facts)
+    rows = [table(columns, [found]).splitlines()[-1] for columns in TABLES.values()]
+    assert rows == [
+        "| peer 1.2 | 100.0 ms | 200.0 ms | 3.0 ms | 4.0 ms | 30 MB | 300.0 ms, 100 of 100 right |",
+        "| peer 1.2 | 10.0 ms, with `done` | runs | ended | nothing left after 20.0 ms | 0 of 2 left |",
+        "| peer 1.2 |" + " 2.0 s, output kept, 0 of 2 left |" * 3 + " yes |",
+        "| peer 1.2 | `'foo'` | yes | `'a\ufffdb'` | yes | 200.0 ms | +9 MB | 28,000 characters |",
+        "| peer 1.2 | 5.0 ms | 2.0 s (timeout), with the host's input | absent | none |",
+    ]
+    assert table(SHORT, [found], short=True).splitlines()[-1] == "| peer 1.2 | 3.0 ms | ✓ | ✓ | ✓ | ✓ | ✓ | ✓ | +9 MB |"
+
+
+def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> None:
+    nacre = Findings(Peer("nacre", (), "3.11", "own", ""), {"cancel": {"took": 0.02, "left": 0}})
+    quick = Findings(Peer("quick", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 0}})
+    sloppy = Findings(Peer("sloppy", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 2}})
+    assert ahead([nacre, quick, sloppy]) == ["- 20.0 ms to end everything when cancelled; less: quick (10.0 ms)."]
+
+
+def test_the_readme_has_the_place_for_the_short_table() -> None:
+    text = README.read_text()
+    assert len(BLOCK.findall(text)) == 1
+    changed = with_block(text, "| a table |")
+    assert "\n| a table |\n<!-- /peers -->" in changed
+    assert with_block(changed, "| another |") == with_block(text, "| another |")
