@@ -6,13 +6,15 @@ import itertools
 import json
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from bench.peers import __main__ as command
 from bench.peers.__main__ import BLOCK, README, groups, watched, with_block
 from bench.peers.probes import PROBES, Facts
-from bench.peers.tables import SHORT, TABLES, Column, Findings, ahead, table, yes
+from bench.peers.tables import SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
 from bench.peers.venvs import ROOT, Peer, interpreter, peers
 
 PEER = Peer("peer", ("peer==1.2",), "3.11", "own", "What it is.")
@@ -28,6 +30,14 @@ def test_a_probe_sees_what_is_left_after_a_timeout_and_what_was_told() -> None:
     ours, theirs = seen("nacre", "tree")["tree"], seen("subprocess", "tree")["tree"]
     assert (ours["left"], ours["part"], ours["ended"], ours["next"]) == (0, True, "timeout", True)
     assert (theirs["left"], theirs["part"], theirs["ended"], theirs["next"]) == (2, False, "timeout", True)
+
+
+@pytest.mark.linux
+def test_called_as_by_a_model_a_late_command_goes_on_and_one_in_time_ends_with_its_host() -> None:
+    facts = seen("nacre-call", "setsid", "killed")
+    late = facts["setsid"]
+    assert (late["left"], late["part"], late["ended"], late["next"]) == (2, True, "running", True)
+    assert facts["killed"]["left"] == 0
 
 
 @pytest.mark.linux
@@ -70,7 +80,7 @@ def test_memory_is_that_of_what_was_taken_in() -> None:
 
 def test_each_adapter_says_what_it_needs_pinned_and_nacre_comes_first() -> None:
     known = peers()
-    assert list(known)[:2] == ["nacre", "subprocess"]
+    assert list(known)[:3] == ["nacre", "nacre-call", "subprocess"]
     assert [package for peer in known.values() for package in peer.packages if "==" not in package] == []
     assert [peer.name for peer in known.values() if not peer.about] == []
     assert interpreter(known["nacre"]) == sys.executable
@@ -134,14 +144,32 @@ def test_every_column_can_be_written_from_what_its_probe_gives() -> None:
         "| peer 1.2 | `'foo'` | yes | `'a\ufffdb'` | yes | 200.0 ms | +9 MB | 28,000 characters |",
         "| peer 1.2 | 5.0 ms | 2.0 s (timeout), with the host's input | absent | none |",
     ]
-    assert table(SHORT, [found], short=True).splitlines()[-1] == "| peer 1.2 | 3.0 ms | ✓ | ✓ | ✓ | ✓ | ✓ | ✓ | +9 MB |"
+    short = table(SHORT, [found], short=True).splitlines()[-1]
+    assert short == "| peer 1.2 | 200.0 ms | 3.0 ms | 30 MB | ✗ | ✓ | ✓ | ✓ | ✓ | ✓ | ✓ | +9 MB |"
+
+
+def test_the_short_form_says_why_there_is_no_figure() -> None:
+    facts: list[Facts] = [{"grew": 0, "right": False}, {"hung": 30.0}, {"raised": "OSError"}]
+    rows = table(SHORT[-1:], [Findings(PEER, {"flood": seen}) for seen in facts], short=True).splitlines()[2:]
+    assert rows == ["| peer 1.2 | +0 MB, nothing shown |", "| peer 1.2 | hung |", "| peer 1.2 | raised |"]
 
 
 def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> None:
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), {"cancel": {"took": 0.02, "left": 0}})
     quick = Findings(Peer("quick", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 0}})
     sloppy = Findings(Peer("sloppy", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 2}})
-    assert ahead([nacre, quick, sloppy]) == ["- 20.0 ms to end everything when cancelled; less: quick (10.0 ms)."]
+    called = Findings(Peer("nacre-call", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 0}})
+    line = "- 20.0 ms to end everything when cancelled; less: quick (10.0 ms)."
+    assert ahead([nacre, called, quick, sloppy]) == [line]
+
+
+def test_who_keeps_state_is_named_with_what() -> None:
+    forgets = Findings(PEER, {"state": {"directory": False, "variable": False}})
+    keeps = Findings(Peer("keeps", (), "3.11", "own", ""), {"state": {"directory": True, "variable": True}})
+    assert keepers([forgets, keeps, Findings(PEER, {"state": {"hung": 15.0}})]) == (
+        "- Kept for the next command: keeps (directory and variable)."
+    )
+    assert keepers([forgets]) == "- Kept for the next command: by nobody."
 
 
 def test_the_readme_has_the_place_for_the_short_table() -> None:
@@ -150,3 +178,21 @@ def test_the_readme_has_the_place_for_the_short_table() -> None:
     changed = with_block(text, "| a table |")
     assert "\n| a table |\n<!-- /peers -->" in changed
     assert with_block(changed, "| another |") == with_block(text, "| another |")
+
+
+def test_a_whole_run_writes_the_page_and_the_block_and_some_of_it_writes_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, readme = tmp_path / "PEERS.md", tmp_path / "README.md"
+    readme.write_text(before := README.read_text())
+    found = [Findings(peer, {"newline": {"text": "foo"}}) for peer in peers().values()]
+    replaced = {"PAGE": page, "README": readme, "VENVS": tmp_path, "FACTS": tmp_path / "facts.json"}
+    for name, value in {**replaced, "seen": lambda *_: found}.items():
+        monkeypatch.setattr(command, name, value)
+    monkeypatch.setattr(sys, "argv", ["peers", "nacre"])
+    command.main()
+    assert (page.exists(), readme.read_text()) == (False, before)
+    monkeypatch.setattr(sys, "argv", ["peers"])
+    command.main()
+    assert page.read_text().startswith("# Peers, side by side\n\n`make peers`, ")
+    assert readme.read_text() == with_block(before, table(SHORT, found, short=True))

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from textwrap import dedent
 
 from bench.measure import machine
 from bench.peers.probes import PROBES, Facts
-from bench.peers.tables import SHORT, TABLES, Findings, ahead, table
+from bench.peers.tables import SHORT, TABLES, Findings, ahead, keepers, table
 from bench.peers.venvs import ROOT, VENVS, NotInstalled, Peer, interpreter, peers
 
 PAGE, README = ROOT / "bench" / "PEERS.md", ROOT / "README.md"
@@ -40,11 +41,11 @@ def main() -> None:
     probes = asked.probes.split(",")
     if unknown := {*asked.names} - {*known} | {*probes} - {*PROBES}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    start = time.monotonic()
+    start, load = time.monotonic(), os.getloadavg()[0]
     findings = seen([peer for name, peer in known.items() if name in asked.names or not asked.names], probes)
     VENVS.mkdir(exist_ok=True)
     FACTS.write_text(json.dumps({found.peer.name: found.facts for found in findings}, indent=1))
-    text = page(findings, time.monotonic() - start)
+    text = page(findings, time.monotonic() - start, load)
     print(text)
     if not asked.names and probes == list(PROBES):
         PAGE.write_text(text)
@@ -67,6 +68,10 @@ def seen(chosen: list[Peer], probes: list[str]) -> list[Findings]:
         with told(f"{name}: {' '.join(group)}"):
             facts[name] |= watched(pythons[name], name, group)
 
+    if "echo" in probes:  # what it takes to import is not what it takes to compile
+        for name in pythons:
+            with told(f"{name}: compiled"):
+                watched(pythons[name], name, ["newline"])
     jobs = [(name, group) for name in pythons for group in groups(probes)]
     measures = [PROBES[group[0]].measures for _, group in jobs]
     for name, group in itertools.compress(jobs, measures):
@@ -100,7 +105,7 @@ def watched(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
     return facts
 
 
-def page(findings: list[Findings], took: float) -> str:
+def page(findings: list[Findings], took: float, load: float) -> str:
     tables = "\n\n".join(f"## {title}\n\n{table(columns, findings)}" for title, columns in TABLES.items())
     notes = "\n\n".join(note(found) for found in findings)
     return f"""# Peers, side by side
@@ -108,19 +113,24 @@ def page(findings: list[Findings], took: float) -> str:
 `make peers`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}; it took {took / 60:.1f} minutes. The shell tools people
 would use instead of nacre, each in an environment of its own, behind one small [adapter](peers/adapters) that calls
 what an agent of theirs calls, all with the same [probes](peers/probes.py). No containers: the local variant of each.
-Figures are of one run on one machine. `subprocess` is no peer, but what the others can be compared with.
+Figures are of one run on one machine, whose load was {load:.1f} when it began. `subprocess` is no peer, but what the
+others can be compared with.
+
+nacre has two rows. `nacre` is `Bash.run`, what a program calls: a command that is late is ended. `nacre-call` is
+`Bash.call`, what a model calls: a command that is late goes on as a task, even when the host has ended.
 
 How it was counted: processes by a mark in their arguments, a second after the answer (a cancel has five); memory is
 that of the host's process and all of its children together, at rest and how much it grew; the host's stdin is a pipe
-that stays open, with two lines in it; a probe that hangs is ended after {PROBES["tree"].limit:g} seconds or more.
+that stays open, with two lines in it; each was imported once before its import was timed; a probe that hangs is ended
+after {PROBES["tree"].limit:g} seconds or more.
 
 {tables}
 
 ## Where others are ahead
 
-What nacre needs, and who needs less of it:
+What nacre (the row `nacre`) needs, and who needs less of it:
 
-{chr(10).join(ahead(findings))}
+{chr(10).join([*ahead(findings), keepers(findings)])}
 
 ## What is driven, and how
 

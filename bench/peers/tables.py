@@ -156,17 +156,28 @@ def _server(facts: Facts) -> str:
     return "✓" if facts["running"] else "✗ ended"
 
 
+def _flooded(facts: Facts) -> str:
+    return f"+{megabytes(facts['grew'])}{'' if facts['right'] else ', nothing shown'}"
+
+
 SHORT = (
+    Column("open, and the first `echo`", "echo", lambda facts: seconds(facts["first"])),
     Column("`echo`", "echo", lambda facts: seconds(facts["median"])),
-    Column("`server &` returns, and runs", "background", _server),
-    Column("timeout: nothing left", "setsid", _none_left, timed=True),
+    Column("memory at rest", "echo", lambda facts: megabytes(facts["resting"])),
+    Column("keeps `cd` and variables", "state", _mark(lambda facts: bool(facts["directory"] and facts["variable"]))),
+    Column("`server &` returns within 1 s, and runs", "background", _server),
+    Column("timeout: nothing left, not even `setsid`", "setsid", _none_left, timed=True),
     Column("timeout: output kept", "tree", _mark(lambda facts: bool(facts["part"])), timed=True),
     Column("host killed: nothing left", "killed", _none_left),
-    Column("stdin never waits", "read", _mark(lambda facts: _quick(facts["took"]) and not facts["stole"])),
-    Column("keys stay home", "secret", _mark(lambda facts: not facts["inherited"])),
-    Column("50 MB line: memory", "flood", lambda facts: "+" + megabytes(facts["grew"]) if facts["right"] else "✗"),
+    Column(
+        "stdin: neither waited for nor the host's",
+        "read",
+        _mark(lambda facts: _quick(facts["took"]) and not facts["stole"]),
+    ),
+    Column("`OPENAI_API_KEY` not inherited", "secret", _mark(lambda facts: not facts["inherited"])),
+    Column("50 MB line: memory", "flood", _flooded),
 )
-"""The ones that tell the peers apart."""
+"""The ones that tell the peers apart, those in which nacre is behind included."""
 
 
 @dataclass(frozen=True)
@@ -205,13 +216,22 @@ def ahead(findings: list[Findings]) -> list[str]:
     """A line for each race: what nacre needs, and who needs less."""
     lines = []
     for race in RACES:
-        ours, *theirs = ((found.peer.name, race.of(found)) for found in findings)
-        if ours[0] != "nacre" or ours[1] is None:
+        ours = next((race.of(found) for found in findings if found.peer.name == "nacre"), None)
+        if ours is None:
             continue
-        less = sorted((value, name) for name, value in theirs if value is not None and value < ours[1])
+        theirs = ((race.of(found), found.peer.name) for found in findings if not found.peer.ours)
+        less = sorted((value, name) for value, name in theirs if value is not None and value < ours)
         names = ", ".join(f"{name} ({race.shown(value)})" for value, name in less)
-        lines.append(f"- {race.shown(ours[1])} {race.what}; less: {names or 'nobody'}.")
+        lines.append(f"- {race.shown(ours)} {race.what}; less: {names or 'nobody'}.")
     return lines
+
+
+def keepers(findings: list[Findings]) -> str:
+    """Who keeps something for the next command, in a line."""
+    seen = ((found.peer.name, found.facts.get("state", {})) for found in findings)
+    kept = [(name, _state(facts)) for name, facts in seen if "directory" in facts]
+    names = ", ".join(f"{name} ({what})" for name, what in kept if what != "none")
+    return f"- Kept for the next command: {names or 'by nobody'}."
 
 
 def _quick(value: object) -> bool:
@@ -236,9 +256,9 @@ def _cell(column: Column, found: Findings, short: bool) -> str:
     if column.timed and found.peer.timeout is None:
         return "none" if short else "has no timeout"
     if "hung" in facts:
-        return "✗" if short else f"hung (over {facts['hung']:g} s)"
+        return "hung" if short else f"hung (over {facts['hung']:g} s)"
     if "raised" in facts:
-        return "✗" if short else f"raised {quoted(facts['raised'])}"
+        return "raised" if short else f"raised {quoted(facts['raised'])}"
     return column.cell(facts)
 
 

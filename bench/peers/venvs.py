@@ -40,11 +40,15 @@ class Peer:
     def version(self) -> str:
         return self.packages[0].partition("==")[2] if self.packages else ""
 
+    @property
+    def ours(self) -> bool:
+        return self.name in ("nacre", "nacre-call")
+
 
 def peers() -> dict[str, Peer]:
-    """Every adapter there is: nacre, the baseline, then by name."""
+    """Every adapter there is: nacre's, the baseline, then by name."""
     found = [_read(path) for path in sorted(ADAPTERS.glob("*.py")) if path.stem != "__init__"]
-    found.sort(key=lambda peer: (peer.name != "nacre", bool(peer.packages), peer.name))
+    found.sort(key=lambda peer: (not peer.ours, bool(peer.packages), peer.name))
     return {peer.name: peer for peer in found}
 
 

@@ -78,6 +78,7 @@ class Visit:
         return {
             "PATH": f"{os.path.dirname(python)}:{os.environ['PATH']}",
             "HOME": home,
+            "TMUX_TMPDIR": home,  # or its sockets stay in /tmp
             "LANG": "C.UTF-8",
             "OPENAI_API_KEY": SECRET,
             "DO_NOT_TRACK": "1",

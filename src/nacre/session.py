@@ -111,7 +111,7 @@ class Session:
         lost = self.cwd
         if os.path.isdir(lost):
             return []
-        while not os.path.isdir(self.cwd):
+        while not os.path.isdir(self.cwd) and self.cwd != "/":
             self.cwd = os.path.dirname(self.cwd)
         return [f"The session's directory {lost} no longer exists; {consequence} in {self.cwd}."]
 

@@ -32,6 +32,8 @@ def told(state: int) -> Told:
     if len(entries) > 1 and entries[0].replace(" ", "").isdigit():  # a directory begins with a slash
         stages = tuple(map(int, entries.pop(0).split()))
     directory, *rest = entries
+    if not directory.startswith("/"):
+        directory = ""
     if not rest:
         return Told(stages=stages)
     if rest[-2:] != ["", ""]:  # cut short: an empty entry marks the end

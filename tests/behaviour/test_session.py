@@ -332,3 +332,11 @@ async def test_nothing_of_a_private_directory_is_carried_over(tmp_path: Path) ->
     session = Session(ctx=ToolContext(access="workspace", working_dir=tmp_path))
     await session.run("export COLOUR=blue")
     assert dict(session.changes) == {"COLOUR": "blue"}
+
+
+@pytest.mark.parametrize("directory", ["rel", "..", "", "/no/such/place"])
+async def test_a_directory_that_no_shell_would_tell_leads_nowhere(home: Path, directory: str) -> None:
+    session = Session(ctx=ToolContext(working_dir=home))
+    await session.run(rf"printf '{directory}\0\0' >&63; NACRE_TOLD=1")
+    assert os.path.isabs(session.cwd)
+    assert await say(session, "echo well") == "well\n"

@@ -1,8 +1,8 @@
 """`nacre.Bash().run(Request(command, timeout=…))` and the text that a model reads of its result, every default on.
 
-As a tool for a model (`Bash.call`) a command that has not ended in time goes on as a task instead of being ended; the
-peers end it, so here it is ended. What a command leaves running in the background is kept, as a task, until the host
-ends. `nacre.Session`, which keeps the directory and variables for the next command, is not used.
+What a program calls: a command that has not ended in time is ended, with all that it has started. What a model calls is
+the row `nacre-call`, where it goes on as a task. What a command leaves running in the background is kept, as a task,
+until the host ends. `nacre.Session`, which keeps the directory and variables for the next command, is not used.
 
 Two things take their time on purpose: TERM comes 1.5 s before KILL, so that clean-up traps run, and what a command
 leaves in the background is looked at for some 50 ms, as it may be about to end.

@@ -1,18 +1,23 @@
-"""`sandlock.Sandbox(…).run(["bash", "-c", command], timeout=…)`: a sandbox rather than an agent's tool, and one that
-confines with the same parts of the kernel as nacre does (Landlock, seccomp). In a thread, a sandbox for each command
-(one holds one process at a time).
+"""`sandlock.Sandbox(…).popen(["bash", "-c", command])` and its `wait(timeout=…)`: a sandbox rather than an agent's
+tool, and one that confines with the same parts of the kernel as nacre does (Landlock, seccomp). In a thread, a sandbox
+for each command (one holds one process at a time). Cancelled is with `kill()` on that process; the shorter
+`Sandbox.run` cannot be cancelled, and loses the output of a command that is late.
 
-Set: may read everything and write in its directory, `/tmp` and `/dev/null`; the two streams are told one after the
-other, decoded with replacement. Its MCP server's `shell` tool is `subprocess.run` inside such a sandbox.
+Set: may read everything and write in its directory, `/tmp` and `/dev/null`; stdout and stderr are pipes, read to their
+end by a thread each, told one after the other and decoded with replacement. stdin is inherited, as it is by default and
+always in `run`; `stdin=StdioMode.NULL` would be empty. Its MCP server's `shell` tool is `subprocess.run` inside such a
+sandbox.
 """
 
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sandlock import Sandbox
 from sandlock._sdk import ExitReason
+from sandlock.sandbox import Process, StdioMode
 
 from bench.peers.contract import Answer
 
@@ -27,19 +32,30 @@ class Shell:
         self._directory = str(directory)
 
     async def run(self, command: str, timeout: float) -> Answer:
-        return await asyncio.to_thread(self._run, command, timeout)
+        process = await asyncio.to_thread(self._started, command)
+        try:
+            return await asyncio.to_thread(_ended, process, timeout)
+        except asyncio.CancelledError:
+            process.kill()
+            raise
 
-    def _run(self, command: str, timeout: float) -> Answer:
+    def _started(self, command: str) -> Process:
         sandbox = Sandbox(fs_readable=["/"], fs_writable=[self._directory, "/tmp", "/dev/null"], cwd=self._directory)
-        result = sandbox.run(["bash", "-c", command], timeout=timeout)
-        if result.error:
-            raise RuntimeError(result.error)
-        timed_out = result.reason == ExitReason.TIMEOUT
-        text = (result.stdout + result.stderr).decode(errors="replace")
-        return Answer(text, None if timed_out else result.exit_code, "timeout" if timed_out else "exit")
+        return sandbox.popen(["bash", "-c", command], stdout=StdioMode.PIPED, stderr=StdioMode.PIPED)
 
     async def close(self) -> None:
         pass
+
+
+def _ended(process: Process, timeout: float) -> Answer:
+    with process, ThreadPoolExecutor(2) as readers:
+        streams = [readers.submit(stream.read) for stream in (process.stdout, process.stderr)]
+        result = process.wait(timeout)
+        text = b"".join(stream.result() for stream in streams).decode(errors="replace")
+    if result.error:
+        raise RuntimeError(result.error)
+    timed_out = result.reason == ExitReason.TIMEOUT
+    return Answer(text, None if timed_out else result.exit_code, "timeout" if timed_out else "exit")
 
 
 async def opened(directory: Path) -> Shell:

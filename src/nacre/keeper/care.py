@@ -23,6 +23,7 @@ from nacre.system import LINUX
 
 BECOMING = 0.005
 """Seconds until a fork has surely become the program it is to run."""
+_REMEMBERED = 1000
 _LOOK_BY_PS = 1.0
 """Seconds between two looks at what is left of a task, where nobody tells us of its end."""
 
@@ -35,8 +36,8 @@ class Care:
         """By pid, while the shell lives."""
         self.adopted: dict[int, Run | None] = {}
         """Orphans by pid; None for one that no run can be found for."""
-        self.killed: set[int] = set()
-        """Tags of runs that were ended: whatever turns up with one is ended too."""
+        self.killed: dict[int, None] = {}
+        """Tags of the last runs that were ended: whatever turns up with one is ended too."""
         self.measured: set[int] = set()
         """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
         self.keepers: dict[int, int | None] = {}
@@ -174,7 +175,9 @@ class Care:
             self.adopt()
             stays = run.status is not None and run.record is None
             run.begin_ending(run.reason if stays else reason, self.adopt)
-            self.killed.add(run.tag)
+            self.killed[run.tag] = None
+            if len(self.killed) > _REMEMBERED:
+                del self.killed[next(iter(self.killed))]
             self.climb(run, timed=True)
 
     def climb(self, run: Run, *, timed: bool = False) -> None:

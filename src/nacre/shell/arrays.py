@@ -8,6 +8,8 @@ from nacre.shell.state import KEYED
 from nacre.shell.text import UNKNOWN, has_glob, whole
 
 _INDEX = later(r"-?[0-9]{1,18}")
+_FOLLOWED = 100
+"""Elements of an array that is filled one by one; beyond that it is not known, or a long script would take for ever."""
 
 
 def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Value | None:
@@ -70,6 +72,8 @@ def stored(old: Value | None, key: str | None, text: str, *, append: bool, mappe
     if key is None and not isinstance(old, tuple):
         return (UNKNOWN if old is None else old) + text if append else text
     before = (old,) if isinstance(old, str) else old or ()
+    if len(before) > _FOLLOWED:
+        return (UNKNOWN,)
     found = elements(before)
     key = "0" if key is None else _counted(key, found)
     found[key] = found.get(key, "") + text if append else text
