@@ -23,6 +23,8 @@ def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[Ki
     ("words", "kind"),
     [
         ("/ // /. /.. /tmp/.. /* /*/ /{*,.*} ../../.. $HOME/../..", Kind.ROOT),
+        ("/proc/self/root /proc/1/root/ /proc/thread-self/root/* /proc/$$/root /proc/self/root/..", Kind.ROOT),
+        ("/proc/self/root/etc /proc/self/task/1/root/usr/* /proc/self/root/proc/1/root/var", Kind.SYSTEM),
         ("~ ~/ $HOME ~/* ~/.* ~/.??* ~/.[!.]* ~/./ .. ../* /home/alice /home/dev/project/..", Kind.HOME),
         ("/etc /etc/ /etc/* //usr// /usr/* /tmp/../var /usr/lib /u* /usr/lib* /tmp", Kind.SYSTEM),
         (". ./ * .* ./* */ */* .??* *.* $PWD $PWD/* ~/project src/.. ./src/../*", Kind.HERE),

@@ -174,7 +174,7 @@ def _wraps(outer: Command, command: Command) -> bool:
 
 
 _ASSIGNS = later(r"[A-Za-z_]\w*(?:\[[^]\n]{0,100}\])?\+?=")
-_OPENS = ("$(", "<(", ">(", "`")
+_OPENS = ("$(", "${", "${|", "<(", ">(", "`")
 _NEAR = 1000
 """Characters before a command that are looked at."""
 

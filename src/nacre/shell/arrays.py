@@ -39,6 +39,15 @@ def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Val
     return found.get(_counted(subscript, found), "")
 
 
+def bound(values: list[Value], name: str) -> str | None:
+    """What a name stands for in one of bash's own tables (BASH_CMDS), which may be any of these."""
+    for value in reversed(values):
+        found = UNKNOWN if value == (UNKNOWN,) else element(value, name, mapped=True)
+        if isinstance(value, tuple) and isinstance(found, str) and found:
+            return found
+    return None
+
+
 def unkeyed(element: str) -> str:
     return element.rpartition(KEYED)[2]
 

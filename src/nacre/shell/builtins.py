@@ -13,12 +13,14 @@ from nacre.shell.expand import Expander
 from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
 from nacre.shell.parameters import BLANKS, separator
+from nacre.shell.parse import parse
 from nacre.shell.runner import DECLARES, OWNING, Follows, Runner
-from nacre.shell.state import Alias, State, any_of
-from nacre.shell.text import SOME, UNKNOWN, origin, plain, whole
+from nacre.shell.state import TABLES, Alias, State, any_of
+from nacre.shell.text import SOME, UNKNOWN, origin, plain, source, whole
 from nacre.shell.variables import converted, store
 
 _READ = Shape("adinNptu")
+_HASH = Shape("p")
 _MAPFILE = Shape("dnOsuCc")
 _CASES: dict[str, Callable[[str], str]] = {"u": str.upper, "l": str.lower}
 _COUNT = later(r"[0-9]{1,9}")
@@ -72,15 +74,17 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
         if "n" in flags and command.name != "export":
             expander.subscripts(value)
             references[name] = value
-        elif value.startswith("(") and value.endswith(")"):
-            runner.reread(value, state)
-            state.set(name, tuple(value[1:-1].split()))
+        elif value.startswith("(") and value.endswith(")") and ("a" in flags or "A" in flags):  # once more
+            runner.block(parse(f"{name}={source(value)}", lambda _: 0)[0], state, None)
         else:
             if name in state.integers or subscript:
                 expander.arithmetic(f"{subscript} {value}")
                 expander.subscripts(value)
             before = state.variables.get(name)
-            state.set(name, converted(state, name, value))
+            if subscript and name in TABLES:
+                store(expander, f"{name}[{subscript}", value)
+            else:
+                state.set(name, converted(state, name, value))
             if command.name == "local" and state.locals is None:  # there is no function around it, and bash complains
                 state.variables.own[name] = any_of([state.variables.get(name), before])
             if runs_code(name):
@@ -297,6 +301,13 @@ def _unalias(runner: Runner, command: Command, state: State) -> str:
     return ""
 
 
+def _hash(runner: Runner, command: Command, state: State) -> str:
+    if (path := _HASH.value(command.argv, "-p")) is not None:
+        for name in command.argv[_HASH.first(command.argv) :]:
+            store(Expander(state, runner), f"BASH_CMDS[{name}]", path)
+    return ""
+
+
 def _wait(runner: Runner, command: Command, state: State) -> str:
     for word, after in zip(command.args, (*command.args[1:], ""), strict=False):
         if word[:1] == "-" and "p" in word:  # the name of a variable
@@ -318,6 +329,7 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
     **dict.fromkeys(("true", "false", ":", "exit", "return", "break", "continue", "umask"), _nothing),
+    "hash": _hash,
     "wait": _wait,
     "unset": _unset,
     "set": _set,

@@ -39,6 +39,7 @@ _NAME = later(r"[A-Za-z_]\w*", re.ASCII)
 _OFFSET = later(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _CALCULATED = later(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII)
 """Names that arithmetic gives a value to."""
+_IN_BRACES = later(r"\$\{(?:\\\n)*[ \t\n|]")
 _EXTENDED = later(r"[?*+@!]\(")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
@@ -221,7 +222,7 @@ class Expander:
 
     def arithmetic(self, expression: str) -> None:
         """Names in it are variables, whose text is an expression again; a subscript may run commands."""
-        if ("$(" in expression or "`" in expression) and not self._in_map(expression):
+        if _substitutes(expression) and not self._in_map(expression):
             self.runs.reread(expression, self.state)
         for name in dict.fromkeys(_NAME.findall(expression)):
             for value in self.state.variables.of(name):
@@ -233,7 +234,7 @@ class Expander:
 
     def subscripts(self, text: str) -> None:
         """A text that is taken for a variable's name: its subscript, if it has one, is evaluated."""
-        if "[" in text and ("$(" in text or "`" in text) and not self._in_map(text):
+        if "[" in text and _substitutes(text) and not self._in_map(text):
             self.runs.reread(text, self.state)
 
     def _in_map(self, text: str) -> bool:
@@ -292,6 +293,8 @@ class Expander:
             value = joined(value, self._separators()[:1])
         if part.operator:
             return self._operated(part, value)
+        if value == UNKNOWN and part.name == "BASH_REMATCH":
+            self.runs.wonder("$BASH_REMATCH")
         if value is None:
             self.runs.wonder(f"${part.name}")
             return SOME if self.state.nounset and part.name not in "@*" else UNKNOWN
@@ -392,6 +395,11 @@ class Expander:
 _CHANGES: dict[str, Callable[[str], str]] = {
     "U": str.upper, "L": str.lower, "u": capital, "Q": escape_arg, "E": ansi_c,
 }  # fmt: skip
+
+
+def _substitutes(text: str) -> bool:
+    """Whether there may be commands in it."""
+    return "$(" in text or "`" in text or ("${" in text and _IN_BRACES.search(text) is not None)
 
 
 def _halves(argument: Word) -> tuple[Word, Word]:

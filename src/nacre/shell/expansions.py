@@ -134,13 +134,13 @@ class ExpansionReader(WordReader):
 
     def _braces(self, *, quoted: bool) -> Part:
         """After `${`."""
-        text = self.text
-        if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
-            self.pos += text[self.pos] == "|"
-            return Substitution(self._commands("}"), quoted=quoted)
+        self.pos = self._joined(self.pos)
+        following = self.text[self.pos : self.pos + 1]
+        if following and following in " \t\n|":
+            self.pos += following == "|"
+            return Substitution(self._commands("}"), quoted=quoted, kind="|" if following == "|" else "{")
         self._enter()
         parameter = Parameter("", quoted=quoted)
-        self.pos = self._joined(self.pos)
         self._parameter(parameter)
         parts: list[Part] = []
         self._argument(parts, quoted=quoted, pattern=parameter.operator[:1] in ("#", "%", "/", "^", ",", "~"))

@@ -42,7 +42,7 @@ LISTED = {
     "ourselves": "nacre",
     "builtins": (
         ": [ alias break cd chdir compgen continue declare exit export false getopts jobs let local mapfile popd "
-        "pushd pwd read readarray readonly return set shift shopt test true typeset umask unalias unset wait"
+        "hash pushd pwd read readarray readonly return set shift shopt test true typeset umask unalias unset wait"
     ),
 }
 _MODULES = {name: module for module, names in LISTED.items() for name in names.split()}

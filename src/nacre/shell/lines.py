@@ -28,6 +28,8 @@ class LineReader(ExpansionReader):
     """Where the reserved word ends that was seen last."""
     _substituted = False
     """Whether the commands stand in `$(…)`."""
+    _braced = False
+    """Whether they stand in `${ …; }`, whose `}` may be joined to what follows it."""
 
     def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
@@ -92,6 +94,9 @@ class LineReader(ExpansionReader):
             return self._reserved_in_lines()
         found = _RESERVED.match(self.text, self.pos)
         if not found:
+            if self._braced and self.text.startswith("}", self.pos):
+                self._after = self.pos + 1
+                return "}"
             return ""
         self._after = found.end()
         return found.group()
@@ -106,6 +111,9 @@ class LineReader(ExpansionReader):
             ends.append(at + 1)
         found = _RESERVED.match(letters)
         if not found:
+            if self._braced and letters.startswith("}"):
+                self._after = ends[1]
+                return "}"
             return ""
         self._after = ends[found.end()]
         return found.group()
@@ -156,10 +164,10 @@ class LineReader(ExpansionReader):
         self._enter()
         pending, self._pending = self._pending, []
         unquoted, self.unquoted = self.unquoted, False
-        substituted, self._substituted = self._substituted, closer == ")"
+        before, self._substituted, self._braced = (self._substituted, self._braced), closer == ")", closer == "}"
         body = self.block_until(closer, empty=True)
         self._pending += pending
-        self.unquoted, self._substituted = unquoted, substituted
+        self.unquoted, (self._substituted, self._braced) = unquoted, before
         self.depth -= 1
         return body
 

@@ -12,6 +12,7 @@ from math import prod
 from shlex import quote
 from typing import TypeAlias
 
+from nacre.shell.arrays import bound
 from nacre.shell.command import Command, Opened, Script, forget_known
 from nacre.shell.environment import function_name, is_command, is_expanded, runs_code
 from nacre.shell.expand import Expander
@@ -100,12 +101,32 @@ class Runner(ABC):
         here, inside, stdin = self._here, self._inside, self._stdin
         if inside is None and _elsewhere(part.body):
             self._inside = here.start, here.end
-        printed = self.apart(part.body, state, stdin)
+        printed = self._in_place(part, state, stdin) if part.kind in "{|" else self.apart(part.body, state, stdin)
         self._here, self._inside, self._stdin = here, inside, stdin
-        if part.kind == "$":
+        if part.kind == "|":
+            return printed
+        if part.kind in "${":
             return printed.replace("\0", "").rstrip("\n")
         state.written[path] = printed
         return path
+
+    def _in_place(self, part: Substitution, state: State, stdin: str | None) -> str:
+        """By this shell itself: what `${ …; }` would print, or the REPLY of `${| …; }`, which is its own.
+
+        It may also be that it does not run, as in `${x:-${ …; }}`.
+        """
+        before, functions, cwd = state.variables, state.functions, state.cwd
+        inner = state.variables = Variables(before)
+        printed = self.block(part.body, state, stdin)
+        state.variables = before
+        if part.kind == "|":
+            replies = inner.own.pop("REPLY", None) or [UNKNOWN]
+            printed = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else UNKNOWN
+        for name in inner.own:
+            before.own[name] = any_of([inner.get(name), before.get(name)])
+        state.doubt(functions)
+        state.settled = state.settled and state.cwd == cwd
+        return printed
 
     def apart(self, block: Block, state: State, stdin: str | None) -> str:
         """In a process of its own, which runs its traps when it ends."""
@@ -267,7 +288,7 @@ class Runner(ABC):
         self._here, self._stdin = node, stdin
         self._spent += node.end - node.start
         plain = node.argv and not (node.redirects or node.assignments or self._sinks)
-        if plain and not (state.aliases and state.expands_aliases):  # no more than a short cut: most commands are such
+        if plain and not (state.aliases or state.variables.tables):  # no more than a short cut: most commands are such
             assert node.argv
             command = self.command(node.argv, node, state)
             command.stdin = stdin
@@ -366,11 +387,15 @@ class Runner(ABC):
         if node.redirects:
             command.redirects, command.stdin = self.opened(node.redirects, expander, stdin)
         command.assigned = assigned
-        if argv and state.aliases and (alias := self._alias(node.name, node, state)):
+        if argv and (alias := self._alias(node.name, node, state)):
+            sure = state.expands_aliases and alias.depth == self.depth and not self._inside
+            inner = state if sure else state.fork()
             self._aliases.append(argv[0])
-            printed = self.read(command, self._unaliased(alias, argv, node, state), state, stdin=command.stdin)
+            printed = self.read(command, self._unaliased(alias, argv, node, state), inner, stdin=command.stdin)
             self._aliases.pop()
-            return self.redirected(command, printed, state)
+            if sure:
+                return self.redirected(command, printed, state)
+            state.join(inner)
         if argv == ("exec",) and command.stdin is not stdin:
             state.input = command.stdin
         if argv:
@@ -433,6 +458,8 @@ class Runner(ABC):
             printed = self.call(function, state, command.stdin, list(command.args))
             if command.calls:
                 return printed
+        if "BASH_CMDS" in state.variables.tables and "/" not in first and plain(first):
+            self._hashed(command, state)
         if follower := self.followers.get(command.name):
             return follower(self, command, state)
         if not plain(first):
@@ -452,6 +479,14 @@ class Runner(ABC):
             return self.read(command, text, state, arguments=list(command.args))
         return UNKNOWN
 
+    def _hashed(self, command: Command, state: State) -> None:
+        """What bash was told that a name stands for; it may have forgotten that by now."""
+        if path := bound(state.variables.of("BASH_CMDS"), command.argv[0]):
+            other = state.fork()
+            path = f"./{path}" if plain(path) and "/" not in path else path
+            self.follow(command, (path, *command.args), other)
+            state.join(other)
+
     def _unaliased(self, alias: Alias, argv: tuple[str, ...], node: Simple, state: State) -> str:
         """The text that a command stands for. After an alias that ends in a blank the next word may be one as well."""
         words = [quote(word) if plain(word) else word for word in argv]
@@ -467,7 +502,11 @@ class Runner(ABC):
 
     def _alias(self, name: str | None, node: Simple, state: State) -> Alias | None:
         """The alias that a word of a command is: unquoted, and defined on a line before."""
-        alias = state.aliases.get(name) if name and state.expands_aliases and name not in self._aliases else None
+        if not name or name in self._aliases or not state.may_expand_aliases:
+            return None
+        if "BASH_ALIASES" in state.variables.tables and (text := bound(state.variables.of("BASH_ALIASES"), name)):
+            return Alias(text, 0, -1)
+        alias = state.aliases.get(name)
         if alias is None or alias.depth != self.depth or self._inside:
             return alias
         return alias if self.script.text.find("\n", alias.end, node.start) >= 0 else None

@@ -14,6 +14,7 @@ from nacre.shell.state import State
 from nacre.shell.text import DECODED, DOWNLOADED, UNKNOWN, whole
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
+_EXPANDING_ALIASES = frozenset(("--posix", "posix", "expand_aliases"))
 _SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
 _INTERPRETERS = {  # program: options whose value is code
     "python": "c", "python2": "c", "python3": "c", "pypy": "c", "pypy3": "c", "perl": "eE", "ruby": "e", "node": "ep",
@@ -55,7 +56,7 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
     inner.functions = {name: body for name, body in state.functions.items() if name in state.exported}
     inner.aliases = {}
     inner.expands_aliases = (
-        command.name not in ("bash", "rbash") or "--posix" in settings or "expand_aliases" in settings or "i" in flags
+        command.name not in ("bash", "rbash") or "i" in flags or not _EXPANDING_ALIASES.isdisjoint(settings)
     )
     _startup(runner, command, inner, flags, settings)
     if "c" in flags:

@@ -34,7 +34,7 @@ class SimpleReader(LineReader):
         """The command that stands here, if it is nothing but fixed words: most are, and can be read at once."""
         start = self.pos
         found = _FIXED_COMMAND.match(self.text, start)
-        if found is None:
+        if found is None or (self._braced and self.text.startswith("}", start)):
             return None
         self.pos = found.end()
         text = found[1]

@@ -14,6 +14,9 @@ KEYED = "\0"
 
 _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
 """Variables that have a value of the shell's own until they are set."""
+TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
+"""Variables that decide what a word is as a command: aliases, what `hash` remembers, whether aliases are expanded."""
+_EXPANDING = frozenset(("BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
 _UNTIDY = later(r"(?:^|/)\.{0,2}(?:/|$)")
@@ -34,7 +37,7 @@ class Alias:
 class Variables:
     """Names with all the values they may have here: a scope on top of another, cheap to open however much is below."""
 
-    __slots__ = ("_below", "_passed", "own")
+    __slots__ = ("_below", "_passed", "own", "tables")
 
     def __init__(self, below: Variables | None = None, passed: frozenset[str] | None = None) -> None:
         """`passed`: another process begins here, and gets no others from below."""
@@ -42,6 +45,8 @@ class Variables:
         self._passed = passed
         self.own: dict[str, list[Value] | None] = {}
         """What was set in this scope; None for what was unset."""
+        self.tables: set[str] = set() if below is None else below.tables
+        """Those of `TABLES` that were ever set, in whatever scope."""
 
     def get(self, name: str) -> list[Value] | None:
         scope: Variables | None = self
@@ -60,6 +65,8 @@ class Variables:
 
     def __setitem__(self, name: str, values: list[Value]) -> None:
         self.own[name] = values
+        if name in TABLES:
+            self.tables.add(name)
 
     def known(self) -> dict[str, list[Value] | None]:
         """All of them, as they are here."""
@@ -105,7 +112,7 @@ class State:
         """`set -u`: so does a variable that nobody has set."""
         self.home = home
         self.variables = variables
-        self.maps: frozenset[str] = frozenset()
+        self.maps: frozenset[str] = frozenset(("BASH_ALIASES", "BASH_CMDS"))
         """Associative arrays: their subscripts are texts, those of others are arithmetic."""
         self.integers: frozenset[str] = frozenset()
         """Variables whose values are arithmetic (`declare -i`)."""
@@ -219,6 +226,11 @@ class State:
         if not values or any(value in ("", UNKNOWN) for value in values):
             self.variables[name] = [SOME if value in ("", UNKNOWN) else value for value in values] or [SOME]
 
+    @property
+    def may_expand_aliases(self) -> bool:
+        """Surely by an option of its own, or perhaps by a variable."""
+        return self.expands_aliases or any(map(self.variables.get, self.variables.tables & _EXPANDING))
+
     def forget(self, name: str) -> None:
         self.variables.own[name] = None
 
@@ -246,13 +258,14 @@ def any_of(ways: list[list[Value] | None]) -> list[Value] | None:
 
 
 def absolute(name: str, cwd: str) -> str:
-    """A path, normalised without looking: `..` and `.` taken out."""
+    """A path, normalised without looking: `..` and `.` taken out, and the names that /proc has for `/`."""
     return _absolute(name, cwd) if len(name) < _LONGEST else _normalised(name, cwd)
 
 
 @lru_cache(512)  # several rules ask in turn about the same path
 def _absolute(name: str, cwd: str) -> str:
-    if name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/" and len(cwd) + len(name) < _LONGEST:
+    tidy = name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/" and cwd[:5] != "/proc"
+    if tidy and len(cwd) + len(name) < _LONGEST:
         return f"{cwd}/{name}"
     return _normalised(name, cwd)
 
@@ -265,7 +278,14 @@ def _normalised(name: str, cwd: str) -> str:
         if part == "..":
             if parts and parts[-1] != SOME:
                 parts.pop()
+        elif part == "root" and parts[:1] == ["proc"] and name[0] == "/" and _is_process(parts):
+            parts.clear()
         elif part and part != ".":
             parts.append(part)
     path = ("/" if name.startswith("/") else "") + "/".join(parts)
     return path if len(path) <= _LONGEST else f"/{SOME}"
+
+
+def _is_process(parts: list[str]) -> bool:
+    """`/proc/self`, `/proc/1`, `/proc/$$`, or a thread of it."""
+    return len(parts) == 2 or (len(parts) == 4 and parts[2] == "task")

@@ -34,7 +34,8 @@ class Parameter:
 
 
 class Substitution:
-    """`$(…)`, backquotes, and with `kind` `<` or `>` a process substitution."""
+    """`$(…)`, backquotes, and with `kind` `<` or `>` a process substitution. `{` and `|` are `${ …; }` and `${| …; }`,
+    which this shell runs itself (bash 5.3)."""
 
     __slots__ = ("body", "kind", "quoted")
 

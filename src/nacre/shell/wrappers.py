@@ -115,6 +115,7 @@ ENV = Shape(
     assignments=True,
 )
 _SPLITS = ("-S", "--split-string")
+_DIRECTIVE = later(r"%[-+ #0]*\d*(?:\.\d+)?(?:[ABCT].|.)", re.DOTALL)
 _XARGS = Shape(
     "adEILnPsJRS",
     "arg-file delimiter max-args max-procs max-chars process-slot-var",
@@ -216,12 +217,15 @@ def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
     return argv
 
 
-def _lines(stdin: str | None) -> list[str]:
-    """What a program that takes arguments from its input gets."""
+def _lines(stdin: str | None, between: str | None = None) -> list[str]:
+    """What a program that takes arguments from its input gets; `between`: as `xargs -d` has it."""
     if stdin is None or not stdin.strip():
         return [SOME]
     if not whole(stdin):
         return [stdin.strip() if stdin.strip() != UNKNOWN else SOME]
+    if between is not None:
+        ends = ansi_c(between)[:1] or "\0"
+        return [line for line in stdin.split(ends) if line] if whole(between) else [SOME]
     return [line for line in re.split(r"[\n\0]", stdin) if line.strip()] or [SOME]
 
 
@@ -233,7 +237,8 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
     if not mark and _empty(command) and not given.has("-a", "--arg-file"):
         return runner.follow(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
     file = given.values("-a", "--arg-file")
-    lines = _lines(state.written.get(state.path(file[-1])) if file else command.stdin)
+    ends = given.values("-d", "--delimiter")
+    lines = _lines(state.written.get(state.path(file[-1])) if file else command.stdin, ends[-1] if ends else None)
     if not rest:
         return "\n".join(lines)
     if mark:
@@ -303,13 +308,20 @@ def _find(runner: Runner, command: Command, state: State) -> str:
                     runner.follow(command, _replaced(runner, words[index + 1 : end], "{}", path), state, "")
             index = end
         elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
-            return ansi_c(words[index + 1])
+            itself = starts[0] if len(starts) == 1 and ("-maxdepth", "0") in pairwise(words) else SOME
+            return _printed(ansi_c(words[index + 1]), itself)
         index += 1
     if found == [SOME] or not all(plain(start) for start in starts):
         return SOME
     if found == [STAR] and "-maxdepth" not in words:
         found = [STAR + STAR]  # not only those in the directory itself
     return "\n".join(f"{start.rstrip('/')}/{each}" for start in starts for each in found)
+
+
+def _printed(form: str, itself: str) -> str:
+    """By `-printf`: of what is found only its path may be known."""
+    known = {"%%": "%", "%p": itself}
+    return _DIRECTIVE.sub(lambda found: known.get(found[0], UNKNOWN), form)
 
 
 def _found(words: tuple[str, ...]) -> list[str]:
