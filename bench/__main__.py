@@ -1,4 +1,5 @@
-"""`make bench`: measures everything and keeps the tables in RESULTS.md; `make bench ARGS=checker` shows one of them.
+"""`make bench`: measures everything and keeps the tables in RESULTS.md; `make bench ARGS=checker` shows one of them;
+`--keep` keeps that one.
 
 Figures are of one run on one machine; ratios are what to compare. Fails where a promise is broken.
 """
@@ -19,24 +20,40 @@ SUBJECTS = {
     "output": output,
     "scale": scale,
 }
+RESULTS = HERE / "RESULTS.md"
 
 
 async def main() -> None:
-    asked = sys.argv[1:] or list(SUBJECTS)
+    keep = "--keep" in sys.argv
+    asked = [name for name in sys.argv[1:] if name != "--keep"] or list(SUBJECTS)
     measured = {name: await SUBJECTS[name].rows() for name in asked}
-    sections = [f"## {name.capitalize()}\n\n{table(rows)}\n" for name, rows in measured.items()]
+    tables = {name: f"## {name.capitalize()}\n\n{table(rows)}\n" for name, rows in measured.items()}
+    if keep or asked == list(SUBJECTS):
+        _keep(tables)
+    else:
+        print("\n".join(tables.values()))
+    broken = [row.what for rows in measured.values() for row in rows if not row.holds]
+    if broken:
+        sys.exit("\n".join(f"broken: {what}" for what in broken))
+
+
+def _keep(tables: dict[str, str]) -> None:
+    """With what was kept of the others."""
+    kept = {**sections(RESULTS.read_text()), **tables}
     text = (
         "# Measurements\n\n"
         f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}. Rivals take turns in one run, medians, "
         f"{foundation.ROUNDS} rounds for one command; both streams captured, own session, every default on.\n\n"
-        + "\n".join(sections)
+        + "\n".join(kept[name] for name in SUBJECTS if name in kept)
     )
     print(text)
-    if asked == list(SUBJECTS):
-        (HERE / "RESULTS.md").write_text(text)
-    broken = [row.what for rows in measured.values() for row in rows if not row.holds]
-    if broken:
-        sys.exit("\n".join(f"broken: {what}" for what in broken))
+    RESULTS.write_text(text)
+
+
+def sections(text: str) -> dict[str, str]:
+    """What was kept, by subject."""
+    parts = text.split("\n## ")[1:]
+    return {part.split("\n")[0].lower(): f"## {part.rstrip()}\n" for part in parts}
 
 
 run(main)
