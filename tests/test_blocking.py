@@ -36,7 +36,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     def refuse(*_: object) -> NoReturn:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading, "_start_new_thread", refuse)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
     return monkeypatch
 
 

@@ -105,6 +105,7 @@ async def test_a_ready_shell_that_is_killed_is_not_missed(bash: Bash) -> None:
         assert (result.outcome, result.output) == (Exited(0), f"{i}\n")
 
 
+@pytest.mark.linux
 async def test_after_commands_without_a_pause_one_ready_shell_is_left(bash: Bash) -> None:
     keeper = int((await bash.run("echo $PPID")).stdout)
     results = [await bash.run("echo $$") for _ in range(50)]
