@@ -103,7 +103,10 @@ def _value(text: str, at: int, depth: int) -> Node:
     found = _LITERAL.match(text, at)
     if found is None:
         raise _wrong(text, at, "here a value is missing")
-    return Value(at, found.end(), json.loads(found[0]))
+    try:
+        return Value(at, found.end(), json.loads(found[0]))
+    except ValueError as error:  # Python reads no number of thousands of digits
+        raise _wrong(text, at, "this number is too long") from error
 
 
 def _many(text: str, start: int, depth: int) -> Many:

@@ -117,6 +117,7 @@ def test_what_came_after_it_stays_as_it_is() -> None:
         ("{} /* x", "line 1, column 4: this comment has no end"),
         ('{"a": 1, "a": 2}', "line 1, column 10: 'a' is said a second time"),
         ("[" * 1000, "line 1, column 202: this is nested too deep"),
+        ('{"a": ' + "9" * 5000 + "}", "line 1, column 7: this number is too long"),
     ],
 )
 def test_what_is_no_json_is_refused_with_the_place(text: str, why: str) -> None:
