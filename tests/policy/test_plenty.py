@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from nacre import Decision
-from nacre.shell import braces, many, runner, text, walk
+from nacre.shell import braces, budget, calls, many, text, texts
 from tests.policy.test_corpus import verdict
 
-COUNTS = (1, many.MOST, many.WAYS, many.ALL, runner.PATIENCE)
+COUNTS = (1, many.MOST, many.WAYS, many.ALL, budget.PATIENCE)
 
 
 def names(count: int, between: str = " ") -> str:
@@ -65,10 +65,10 @@ def test_what_destroys_is_found_behind_any_number_of_others(text: object, count:
 
 
 TOO_MUCH = {
-    "wrappers": "sudo " * (runner.DEEPEST + 1) + "rm -rf /",
-    "functions in functions": "".join(f'f{i}() {{ f{i + 1} "$1"; }}; ' for i in range(walk.DEEPEST_CALL + 1))
-    + f'f{walk.DEEPEST_CALL + 1}() {{ rm -rf "$1"; }}; f0 /',
-    "commands": ":;" * (runner.LONGEST + 1) + "rm -rf /",
+    "wrappers": "sudo " * (texts.DEEPEST + 1) + "rm -rf /",
+    "functions in functions": "".join(f'f{i}() {{ f{i + 1} "$1"; }}; ' for i in range(calls.DEEPEST_CALL + 1))
+    + f'f{calls.DEEPEST_CALL + 1}() {{ rm -rf "$1"; }}; f0 /',
+    "commands": ":;" * (budget.LONGEST + 1) + "rm -rf /",
     "products of braces": "rm -rf " + "{a,b}" * braces.MOST.bit_length() + "{,/}",
     "a file": f"printf '{'#' * 999}\\n%.0s' {{1..{text.LONGEST // 999}}} > f; echo 'rm -rf /' >> f; sh f",
     "an input": f"{{ echo 'rm -rf /'; x={'#' * 1999}; {'echo $x; ' * (text.LONGEST // 1999 + 1)} }} | sh",

@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 from nacre import Decision
+from nacre.policy.compounds import compounds
 from tests.policy.test_corpus import verdict
 
 pytestmark = pytest.mark.slow
@@ -51,6 +52,7 @@ TAKES_TRIES = {
     "sed: blanks": "sed '0" + " " * SIZE + "' f",
     "sed: marks": "sed '" + "".join("s" + chr(0x4E00 + i) for i in range(20_000)) + "' f",
     "psql: newlines": "psql -c '" + "\n" * SIZE + "'",
+    "a name over many lines": "l" + "\\\n" * 4 * SIZE + "s",
     "bars": "echo @(" + "|" * SIZE + "(x)",
     "=~": "x=" + "a" * SIZE + "; [[ $x =~ (.*)z ]]",
     "trimmed": "x=" + "a" * 900 + ";" + "echo ${x%%*b}${x##*b*};" * 3000,
@@ -101,6 +103,11 @@ def test_no_text_takes_more_than_a_bounded_amount_of_memory(text: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < MEGABYTES * 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_what_a_rule_about_pipes_is_compared_with_is_found_at_once() -> None:
+    closed = "}" * 8 * SIZE
+    assert list(compounds(f"a | {closed} | b", 1)) == [f"a | {closed} | b"] * 2
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ FILLS, TAKES, MARKS, MAKES = Deed.FILLS, Deed.TAKES, Deed.MARKS, Deed.MAKES
         ("mkdir -m 700 -p d", [(MAKES, "d")]),
         ("rm -rf a b", [(TAKES, "a"), (TAKES, "b")]),
         ("touch -d yesterday f", [(FILLS, "f")]),
+        ("find . -fprint a -fprintf b %p -fls c", [(FILLS, "a"), (FILLS, "b"), (FILLS, "c")]),
         ("/bin/t?e f", [(FILLS, "f")]),
         ("$X f", []),
     ],

@@ -121,7 +121,7 @@ def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
         keys.add(UNREAD)
     if script.bombs or script.broken or script.doubtful:
         keys.add(BOMBS)
-    if DEVICES in script.text:
+    if any(DEVICES in opened.target for command in script.commands for opened in command.redirects):
         keys.add(DEVICES)
     found = {rule.id: rule for key in keys for rule in rules_for_texts(key)}
     found.update({rule.id: rule for rule in policy.own if rule.in_script is not None})

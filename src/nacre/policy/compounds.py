@@ -11,7 +11,7 @@ from nacre.patterns import later
 
 _TOKEN = later(r"""(?s:'[^']*'|"(?:\\.|[^"\\])*"|\\.)|&?>+[&|]?|<+&?|(\|\||&&|;;?|\n)|(\|&?)|(&)|[^'"\\&>|<;\n]+|.""")
 _OPENING = later(r"(?:(?:[({!]|if|then|elif|else|do|while|until|time) ?)*")
-_CLOSING = later(r"(?: ?[)}])*$")
+_CLOSING = " )}"
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
@@ -35,4 +35,4 @@ def compounds(text: str, length: int) -> Iterator[str]:
         for place in range(start, start + length - 1):
             run += f" {between[place]} {found[place + 1]}"
         yield run
-        yield _CLOSING.sub("", run[_OPENING.match(run).end() :])  # type: ignore[union-attr]  # it matches nothing, too
+        yield run[_OPENING.match(run).end() :].rstrip(_CLOSING)  # type: ignore[union-attr]  # it matches nothing, too

@@ -20,7 +20,7 @@ from nacre.policy.permissions import STAR, Pattern, program
 from nacre.policy.permit import says, written
 from nacre.policy.plain import COMMANDS, GUARDS
 from nacre.shell import Command, Script
-from nacre.shell.runner import PATIENCE
+from nacre.shell.budget import PATIENCE
 from nacre.shell.shells import shell_options
 from nacre.shell.text import plain
 

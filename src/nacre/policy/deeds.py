@@ -13,7 +13,7 @@ from nacre.patterns import later
 from nacre.policy.rule import Around, FindsInScript, Hit, Rule
 from nacre.policy.rules import decode_to_shell, disk_write, download_to_shell, fork_bomb, git_add_blind, netcat_shell
 from nacre.policy.rules._git import git_call
-from nacre.policy.shells import pipes, takes_orders
+from nacre.policy.shells import piped, takes_orders
 from nacre.policy.writes import Deed as Change
 from nacre.policy.writes import changes
 from nacre.shell import read
@@ -127,13 +127,7 @@ def pipes_download(script: Script, _: Around) -> tuple[int, int, Hit] | None:
 
 def _fed_to_shell(script: Script, begins: Callable[[Command], bool]) -> tuple[int, int, Hit] | None:
     """A pipeline from such a command to a shell, whatever stands between them."""
-    fed: dict[int, int] = {}
-    for left, right in pipes(script):
-        if left.start in fed or begins(left):
-            fed[right.start] = fed.get(left.start, left.start)
-            if takes_orders(right):
-                return fed[right.start], right.end, Hit()
-    return None
+    return piped(script, begins, takes_orders, through=True)
 
 
 def chained_to(name: str, operator: str) -> Deed:

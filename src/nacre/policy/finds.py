@@ -1,4 +1,5 @@
-"""`find` as a rule sees it: where it starts, and whether it deletes everything or what was chosen."""
+"""`find` as a rule sees it: where it starts, whether it deletes everything or what was chosen, and who deletes what it
+finds in its place."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ from collections.abc import Iterator
 from nacre.policy.paths import Place, precious
 from nacre.policy.rule import Around
 from nacre.shell import Command
-from nacre.shell.text import STAR, least
-from nacre.shell.wrappers import chosen
+from nacre.shell.finders import chosen
+from nacre.shell.text import BELOW, STAR, least
 
+FINDERS = ("find", "gfind", "fd", "fdfind")
 _DELETES = frozenset(("rm", "unlink", "shred", "srm"))
+_BELOW = f"/{BELOW}"
 
 
 def places(command: Command, around: Around) -> Iterator[Place]:
@@ -31,6 +34,40 @@ def starts(command: Command) -> list[str]:
             break
         found.append(word)
     return found or ["."]
+
+
+def everywhere(command: Command, around: Around) -> Place | None:
+    """What a deletion of single files would take nevertheless: it is given all that was found there."""
+    for target in command.operands():
+        if target.endswith(_BELOW) and not _is_text(command) and (place := precious(target, command, around)):
+            return place
+    return None
+
+
+def found_by(command: Command) -> Command | None:
+    """The `find` that runs it, with whatever stands between them."""
+    parent = command.parent
+    while parent is not None and parent.name not in FINDERS:
+        parent = parent.parent
+    return parent
+
+
+def deletes_found(command: Command, around: Around) -> Place | None:
+    """What would be lost by a program that `find` runs for all that it has found: `-exec sh -c 'rm "$1"' _ {}`."""
+    finder = found_by(command)
+    if finder is None or (finder is command.parent and deletes(finder)) or command.has("-r", "-R", "--recursive"):
+        return None
+    return everywhere(command, around)
+
+
+def _is_text(command: Command) -> bool:
+    """The name was put into a text that a shell reads: what hangs on conditions there is not known to do so."""
+    parent = command.parent
+    while parent is not None:
+        if parent.name != "parallel" and BELOW in (parent.script or ""):
+            return True
+        parent = parent.parent
+    return False
 
 
 def deletes(command: Command) -> bool:

@@ -134,7 +134,11 @@ def _here(stem: str, everything: bool, path: str, command: Command, around: Arou
 
 def _moved(command: Command, around: Around) -> bool:
     """After `cd build && …`: the working directory of the command is not the caller's, and surely so."""
-    return command.settled and command.cwd != around.cwd and plain(command.cwd)
+    place = command.cwd
+    if place.endswith(f"/{STAR}"):  # one of several, as in `cd "$x" && …`
+        place = place[:-1]
+        return command.settled and not around.cwd.startswith(place) and plain(place)
+    return command.settled and place != around.cwd and plain(place)
 
 
 def _system(path: str, everything: bool, guessed: bool, command: Command, around: Around) -> Place | None:

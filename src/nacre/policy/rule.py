@@ -24,7 +24,7 @@ UNREAD = "unread"
 BOMBS = "bombs"
 """… texts with functions that start themselves, or with syntax that bash would stumble over."""
 DEVICES = "/dev/"
-"""… texts that name a device."""
+"""… texts that redirect to or from a device."""
 
 
 class Around:

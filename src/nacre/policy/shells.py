@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from nacre.patterns import later
 from nacre.policy.rule import Hit
@@ -18,7 +18,6 @@ _RUN = later(
     r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
 )
 """What stands before text that is run."""
-_PIPE = later(r"\s*\|(?!\|)&?\s*")
 
 
 def is_shell(program: str) -> bool:
@@ -33,7 +32,7 @@ def takes_orders(command: Command) -> bool:
     flags, _, rest = shell_options(command.argv)
     if "c" in flags or (rest and "s" not in flags):
         return False
-    return command.stdin is None or not whole(command.stdin)
+    return not command.stdin or not whole(command.stdin)
 
 
 def executes(command: Command, mark: str) -> Hit | None:
@@ -60,15 +59,33 @@ def executes(command: Command, mark: str) -> Hit | None:
     return None
 
 
-def pipes(script: Script) -> Iterator[tuple[Command, Command]]:
-    """Commands with a `|` between them."""
-    if "|" not in script.text:
-        return
-    lefts = [(left, found.end()) for left in script.commands if (found := _PIPE.match(script.text, left.end))]
-    rights: dict[int, list[Command]] = {start: [] for _, start in lefts}
+def piped(
+    script: Script, writes: Callable[[Command], bool], reads: Callable[[Command], bool], *, through: bool = False
+) -> tuple[int, int, Hit] | None:
+    """Where one command writes into a pipe that another one reads; `through`: or that leads there by others."""
+    fed: dict[int, Command] = {}
     for command in script.commands:
-        if command.start in rights:
-            rights[command.start].append(command)
-    for left, start in lefts:
-        for right in rights[start]:
-            yield left, right
+        if command.pipe_out and command.pipe_out not in fed and not command.calls:
+            first = command if writes(command) else fed.get(command.pipe_in) if through else None
+            if first is not None:
+                fed[command.pipe_out] = first
+    if fed:
+        for command in script.commands:
+            if command.pipe_in in fed and not command.calls and reads(command):
+                return *_span(fed[command.pipe_in], command), Hit()
+    return None
+
+
+def _span(first: Command, last: Command) -> tuple[int, int]:
+    """From one command to another, with all of the text that only one of them stands in."""
+    around = [each.parent for each in _with_parents(first)]
+    common = next(each.parent for each in _with_parents(last) if each.parent in around)
+    ends = [each for command in (first, last) for each in _with_parents(command) if each.parent is common]
+    return min(each.start for each in ends), max(each.end for each in ends)
+
+
+def _with_parents(command: Command) -> Iterator[Command]:
+    here: Command | None = command
+    while here is not None:
+        yield here
+        here = here.parent

@@ -208,6 +208,13 @@ def _sent(command: Command) -> Iterator[Change]:
         yield Change(Deed.FILLS, operands[-1])
 
 
+def _listed(command: Command) -> Iterator[Change]:
+    """find: what it has found goes to a file."""
+    for word, after in pairwise(command.args):
+        if word in ("-fprint", "-fprint0", "-fprintf", "-fls"):
+            yield Change(Deed.FILLS, after)
+
+
 _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copied),
     **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
@@ -216,6 +223,7 @@ _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
     **dict.fromkeys(("ed", "ex", "vi", "vim", "nvim"), _in_editor),
     **dict.fromkeys(("sudo", "sudoedit"), _as_root),
     **dict.fromkeys(("awk", "gawk"), _awk),
+    **dict.fromkeys(("find", "gfind"), _listed),
     "patch": _patched,
     "yq": _yq,
     "scp": _sent,

@@ -7,15 +7,16 @@ from collections.abc import Callable
 
 from nacre.patterns import later
 from nacre.shell.arrays import without
-from nacre.shell.command import Command
+from nacre.shell.command import EVERY, Command
 from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
 from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
 from nacre.shell.parameters import BLANKS, separator
 from nacre.shell.parse import parse
-from nacre.shell.runner import DECLARES, OWNING, Follows, Runner
-from nacre.shell.state import TABLES, Alias, State, any_of
+from nacre.shell.runner import Follows, Runner
+from nacre.shell.state import Alias, State, any_of
+from nacre.shell.syntax import DECLARES, OWNING
 from nacre.shell.text import SOME, UNKNOWN, origin, plain, source, whole
 from nacre.shell.variables import converted, store
 
@@ -29,14 +30,18 @@ _NAME = later(r"[A-Za-z_]\w*$", re.ASCII)
 
 
 def _cd(runner: Runner, command: Command, state: State) -> str:
-    state.settled = True
+    place, settled = SOME, True
     operands = command.operands()
     if not operands:
-        state.cwd = state.home if command.name == "cd" else SOME
-    elif operands[0] == "-" or operands[0][:1] == "+" or not operands[0]:
-        state.cwd = SOME if operands[0] else state.cwd
-    else:
-        state.cwd = state.path(operands[0]) if whole(operands[0][0]) else SOME
+        place = state.home if command.name == "cd" else SOME
+    elif not operands[0]:
+        place, settled = state.cwd, state.settled
+    elif operands[0][0] in "/." or not (operands[0] == "-" or operands[0][0] == "+" or state.variables.get("CDPATH")):
+        place = state.path(operands[0]) if whole(operands[0][0]) else SOME
+        settled = state.settled or (operands[0][0] == "/" and "/proc/" not in operands[0])
+    state.moves += 1
+    runner.moves += 1
+    state.cwd, state.settled = place, settled
     return ""
 
 
@@ -47,7 +52,7 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
         len(state.maps) + len(state.integers) + len(state.references) + len(state.exported) + len(state.passed)
     )
     references: dict[str, str] = {}
-    names = {word.partition("=")[0].removesuffix("+").partition("[")[0] for word in command.args}
+    names = {source(word.partition("=")[0]).removesuffix("+").partition("[")[0] for word in command.args}
     names = {name for name in names if _NAME.match(name)}
     if "A" in flags:
         state.maps |= names
@@ -67,24 +72,22 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
         for name in names:
             state.own(name)
     for word in command.args:
-        name, equals, value = word.partition("=")
-        name, _, subscript = name.removesuffix("+").partition("[")
+        target, equals, value = word.partition("=")
+        target, append = source(target).removesuffix("+"), target.endswith("+")
+        name, _, subscript = target.partition("[")
         if not equals or name not in names:
             continue
         if "n" in flags and command.name != "export":
             expander.subscripts(value)
             references[name] = value
-        elif value.startswith("(") and value.endswith(")") and ("a" in flags or "A" in flags):  # once more
-            runner.block(parse(f"{name}={source(value)}", lambda _: 0)[0], state, None)
+        elif value[:1] == "(" and value[-1:] == ")" and not subscript and _is_array(command, flags, name, state):
+            runner.block(parse(f"{word.partition('=')[0]}={source(value)}", lambda _: 0)[0], state, None)  # once more
         else:
             if name in state.integers or subscript:
                 expander.arithmetic(f"{subscript} {value}")
                 expander.subscripts(value)
             before = state.variables.get(name)
-            if subscript and name in TABLES:
-                store(expander, f"{name}[{subscript}", value)
-            else:
-                state.set(name, converted(state, name, value))
+            store(expander, target, value, append=append)
             if command.name == "local" and state.locals is None:  # there is no function around it, and bash complains
                 state.variables.own[name] = any_of([state.variables.get(name), before])
             if runs_code(name):
@@ -92,6 +95,13 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
     if references:
         state.references = {**state.references, **references}
     return ""
+
+
+def _is_array(command: Command, flags: str, name: str, state: State) -> bool:
+    """Whether a quoted `(…)` is read as a list: it is declared an array, or is one already."""
+    if "a" in flags or "A" in flags:
+        return True
+    return command.name in OWNING and any(isinstance(each, tuple) for each in state.variables.of(name))
 
 
 def _count(name: str, state: State) -> None:
@@ -125,7 +135,8 @@ def _unset(runner: Runner, command: Command, state: State) -> str:
 def _set(runner: Runner, command: Command, state: State) -> str:
     on, off, rest = _settings(list(command.args))
     if rest is not None:
-        state.arguments = rest
+        firm = command.firm - (len(command.args) - len(rest))
+        state.arguments, state.firm = rest, EVERY if command.firm == EVERY else max(0, firm)
         state.given = frozenset()
     state.strict = _switched(state.strict, {"e", "errexit"}, on, off)
     state.nounset = _switched(state.nounset, {"u", "nounset"}, on, off)
@@ -159,9 +170,13 @@ def _shift(runner: Runner, command: Command, state: State) -> str:
     state.given = frozenset()
     if state.arguments is not None:
         by, before = command.args[0] if command.args else "1", state.arguments
-        state.arguments = before[int(by) :] if _COUNT.fullmatch(by) else None
-        if not state.arguments and UNKNOWN in before:  # `"$@"`, which may have been several
-            state.arguments = None
+        number = int(by) if _COUNT.fullmatch(by) else None
+        if number is None or (number >= len(before) and UNKNOWN in before):  # `"$@"`, which may have been several
+            state.lose_arguments()
+        elif state.firm < EVERY:
+            state.arguments, state.firm = before[number:], max(-1, state.firm - number)
+        elif number <= len(before):  # or it fails, and they stay
+            state.arguments = before[number:]
     return ""
 
 
@@ -255,6 +270,8 @@ def _test(runner: Runner, command: Command, state: State) -> str:
 
 def _getopts(runner: Runner, command: Command, state: State) -> str:
     words = list(command.args[2:] or state.arguments or [UNKNOWN])
+    if state.firm < 0:
+        words.append(UNKNOWN)
     attached = [word[2:] for word in words if word[:1] == "-" and word[2:]]
     values: list[Value] = ["", *words, *attached]
     state.variables["OPTARG"] = foremost(values)
@@ -290,7 +307,10 @@ def _alias(runner: Runner, command: Command, state: State) -> str:
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
-            aliases[name] = Alias(text, command.end, runner.depth)
+            before = aliases.get(name)
+            if before and runner.script.text.find("\n", before.end, command.start) < 0:
+                before = before.before
+            aliases[name] = Alias(text, command.end, runner.depth, before=before)
     state.aliases = aliases
     return ""
 

@@ -12,6 +12,8 @@ from nacre.shell.text import could_be, shown
 
 _NOTHING: Mapping[str, str] = {}
 _ANY = Shape()
+EVERY = 1 << 30
+"""More arguments than there can be."""
 
 
 class Opened:
@@ -33,8 +35,8 @@ class Command:
     """One program, builtin or function that would run."""
 
     __slots__ = (
-        "after", "argv", "assigned", "calls", "cwd", "end", "home", "memo", "name", "parent", "redirects", "script",
-        "settled", "start", "stdin",
+        "after", "argv", "assigned", "calls", "cwd", "end", "firm", "home", "memo", "name", "parent", "pipe_in",
+        "pipe_out", "redirects", "script", "settled", "start", "stdin",
     )  # fmt: skip
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
@@ -59,8 +61,16 @@ class Command:
         """It is a function of the script's own, whatever else has that name."""
         self.memo: dict[str, object] = {}
         """What rules have worked out about it, for the next rule."""
+        self.firm = EVERY
+        """So many of its arguments, from the first on, are surely in their places: an unquoted `$x` may be no word, or
+        several, and so may a glob."""
         self.settled = True
         """It surely runs in `cwd`: no `cd` that may have failed stands before it."""
+        self.pipe_in = self.pipe_out = 0
+        """The pipes it reads from and writes into, 0 where there is none. Every `|`, `<(…)`, `>(…)` is a pipe with a
+        number of its own, given as the script is followed, and a coprocess has two: what goes into a pipe is read by
+        the commands whose `pipe_in` is that number. As with processes, whatever runs in a command (a group, a function,
+        a text it executes) has its pipes where it makes none: in `eval "a | b" | c`, `b` writes into what `c` reads."""
 
     @property
     def words(self) -> str:
@@ -149,7 +159,8 @@ def forget_known(commands: list[Command], first: int, known: set[tuple[object, .
     for command in commands[first:]:
         opened = [(each.operator, each.target) for each in command.redirects]
         settled = command.cwd, command.settled
-        deed = command.argv, command.start, *settled, command.stdin, command.script, *opened
+        pipes = command.pipe_in, command.pipe_out
+        deed = command.argv, command.start, *settled, *pipes, command.stdin, command.script, *opened
         if deed not in known:
             known.add(deed)
             stays.append(command)

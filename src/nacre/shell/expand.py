@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from nacre.patterns import later
-from nacre.shell.arrays import element, joined, unkeyed
+from nacre.shell.arrays import element, joined
 from nacre.shell.braces import MOST, TooMany, braced
+from nacre.shell.command import EVERY
 from nacre.shell.escapes import ansi_c
-from nacre.shell.many import Value
+from nacre.shell.many import Value, either
 from nacre.shell.parameters import capital, cut, effort, recased, replaced, sliced, trimmed
 from nacre.shell.quoting import escape_arg
 from nacre.shell.state import State
@@ -28,11 +29,13 @@ from nacre.shell.text import (
     bounded,
     globbed,
     has_glob,
+    least,
     origin,
     plain,
     whole,
 )
 
+_Value = TypeVar("_Value", bound=Value)
 _SPACES = " \t\n"
 _TILDE = later(r"~([\w.+-]*)(?=/|$)")
 _NAME = later(r"[A-Za-z_]\w*", re.ASCII)
@@ -60,8 +63,8 @@ FIELD = 20
 class Runs(Protocol):
     """Whoever follows the commands inside words."""
 
-    def substitute(self, part: Substitution, state: State) -> str:
-        """Its commands would run: what would they print?"""
+    def substitute(self, part: Substitution, state: State) -> list[str]:
+        """Its commands would run: what would they print, which of these?"""
 
     def reread(self, text: str, state: State) -> str:
         """bash expands this text once more (`${x@P}`, a subscript in arithmetic): what does it become?"""
@@ -82,7 +85,7 @@ class Runs(Protocol):
 class Expander:
     """The words of one command, at one point of a script."""
 
-    __slots__ = ("_picked", "_printed", "choice", "choices", "runs", "several", "state")
+    __slots__ = ("_picked", "_printed", "_set", "choice", "choices", "firm", "runs", "several", "state")
 
     def __init__(self, state: State, runs: Runs) -> None:
         self.state = state
@@ -91,9 +94,13 @@ class Expander:
         """Which of several values a variable is taken to have; `choices`: how many the widest one has."""
         self.choices = 1
         self.several: dict[str, int] = {}
-        """The variables that have more than one, and how many."""
+        """What may be more than one thing, mostly variables, and how many."""
+        self.firm = EVERY
+        """As in `Command.firm`, of the words that were expanded last."""
         self._picked: dict[str, int] = {}
-        self._printed: dict[int, str] = {}
+        self._printed: dict[int, list[str]] = {}
+        self._set: set[int] = set()
+        """Expansions that gave a variable its value (`${x:=…}`): it had none before."""
 
     def fields(self, word: Word) -> list[str]:
         if word.fixed is not None:
@@ -102,6 +109,14 @@ class Expander:
         if len(found) > 100:
             self.runs.spend(FIELD * len(found))
         return found
+
+    def assigned_fields(self, start: str, value: Word) -> list[str]:
+        """Of `name=value` where that assigns nothing: split like any other word, but a tilde means a home."""
+        parts = list(value.parts)
+        match parts:
+            case [Literal(quoted=False) as first, *_]:
+                parts[0] = Literal(self._tilde(first.text), quoted=False)
+        return self.fields(Word([Literal(start, quoted=True), *parts]))
 
     def braced(self, word: Word) -> list[Word]:
         """The words that its braces make of it."""
@@ -136,7 +151,7 @@ class Expander:
                 out.append(text)
             else:
                 value = self.value(part)
-                value = value if isinstance(value, str) else joined(value, " ")
+                value = value if isinstance(value, str) else self._joined(part, value, " ")
                 out.append(globbed(value) if globs and not part.quoted else value)
         text = "".join(out)
         if len(text) > LONGEST and sum(len(part.text) for part in word.parts if isinstance(part, Literal)) > LONGEST:
@@ -213,7 +228,7 @@ class Expander:
                 printed = self._printed.get(id(part))
                 if printed is None:
                     printed = self._printed[id(part)] = self.runs.substitute(part, self.state)
-                return printed
+                return printed[0] if len(printed) == 1 else self._one_of(_key(part), printed)
             case Arithmetic():
                 self.arithmetic(self.text(part.expression))
                 return SOME
@@ -245,16 +260,14 @@ class Expander:
         if values:
             if len(values) == 1:
                 return values[0]
-            self.several[name] = len(values)
-            self.choices = max(self.choices, len(values))
-            return values[min(self._picked.get(name, self.choice), len(values) - 1)]
+            return self._one_of(name, values)
         match name:
             case "@" | "*":
-                return None if self.state.arguments is None else tuple(self.state.arguments)
+                return self._arguments()
             case "IFS":
                 return _SPACES
             case "PWD":
-                return self.state.cwd if self.state.settled else self._perhaps(self.state.cwd, SOME)
+                return self.state.cwd if self.state.settled else self._perhaps(name, self.state.cwd, SOME)
             case "OLDPWD":
                 return UNKNOWN
             case "USER" | "LOGNAME":
@@ -270,11 +283,21 @@ class Expander:
             return SOME if name in self.state.given and value in (None, "", UNKNOWN) else value
         return SOME if name in _NUMBERS else None
 
-    def _argument(self, number: int) -> Value | None:
+    def _arguments(self) -> Value | None:
         arguments = self.state.arguments
+        if arguments is None or self.state.firm >= 0:
+            return None if arguments is None else tuple(arguments)
+        return self._perhaps("@", tuple(arguments), (UNKNOWN,))
+
+    def _argument(self, number: int) -> Value | None:
+        arguments, firm = self.state.arguments, self.state.firm
         if arguments is None:
             return "" if number >= _NEVER_GIVEN else None
-        return arguments[number - 1] if number <= len(arguments) else ""
+        value = arguments[number - 1] if number <= len(arguments) else ""
+        if number <= firm or value == UNKNOWN or (number == firm + 1 and value and whole(value)):
+            return value
+        full = 0 <= firm < number <= len(arguments) and all(map(least, arguments[firm:number]))
+        return self._perhaps(str(number), value, SOME if full else UNKNOWN)
 
     def _parameter(self, part: Parameter) -> Value:
         value = self._lookup(part.name)
@@ -284,13 +307,13 @@ class Expander:
                 self.arithmetic(subscript)
             value = element(value, subscript, mapped=part.name in self.state.maps)
         elif isinstance(value, tuple) and part.name not in "@*":
-            value = unkeyed(value[0]) if value else ""
+            value = element(value, "0", mapped=part.name in self.state.maps)
         if part.indirect:
             value = self._indirect(value)
         if part.length:
             return SOME
         if isinstance(value, tuple) and (part.name == "*" or subscript == "*") and part.quoted:
-            value = joined(value, self._separators()[:1])
+            value = self._joined(part, value, self._separators()[:1])
         if part.operator:
             return self._operated(part, value)
         if value == UNKNOWN and part.name == "BASH_REMATCH":
@@ -299,6 +322,11 @@ class Expander:
             self.runs.wonder(f"${part.name}")
             return SOME if self.state.nounset and part.name not in "@*" else UNKNOWN
         return value
+
+    def _joined(self, part: Part, value: tuple[str, ...], separator: str) -> str:
+        """In one text; a glob among them may have been several."""
+        text = joined(value, separator)
+        return self._perhaps(_key(part), text, UNKNOWN) if any(map(has_glob, value)) else text
 
     def _indirect(self, value: Value | None) -> Value | None:
         if not isinstance(value, str) or not plain(value):
@@ -314,15 +342,17 @@ class Expander:
         assert argument is not None
         if operator[-1] in "-=":
             other = self.text(argument)
-            if value is None or (operator[0] == ":" and value in ("", ())) or value == ():
+            if value is None or (operator[0] == ":" and value in ("", ())) or value == () or id(part) in self._set:
                 if operator[-1] == "=":
-                    self.state.set(part.name, other)
+                    known = self.state.variables.of(part.name) if id(part) in self._set else []
+                    self.state.variables[part.name] = either(known, [other])
+                    self._set.add(id(part))
                 return other
-            return self._perhaps(SOME, other) if value == UNKNOWN and operator[0] == ":" else value
+            return self._perhaps(_key(part), SOME, other) if value == UNKNOWN and operator[0] == ":" else value
         if operator[-1] == "+":
             other = self.text(argument)
             if value is None or value == UNKNOWN:
-                return self._perhaps(other)
+                return self._perhaps(_key(part), other, "")
             return "" if operator[0] == ":" and value in ("", ()) else other
         if operator[-1] == "?":
             self.text(argument)
@@ -339,7 +369,7 @@ class Expander:
             return UNKNOWN
         if isinstance(value, tuple):
             if operator == ":" and (found := _OFFSET.match(given)):
-                return sliced((self.state.zero, *value) if part.name in "@*" else value, found)
+                return self._sliced(part, value, found)
             return tuple(self._bounded(self._changed(each, operator, given)) for each in value)
         return self._bounded(self._changed(value, operator, given))
 
@@ -357,10 +387,23 @@ class Expander:
         if any(map(_EXTENDED.search, unquoted)):
             return origin("".join(value))
         if isinstance(value, tuple):
-            return tuple(self._bounded(self._fitted(each, operator, glob, replacement)) for each in value)
-        return self._bounded(self._fitted(value, operator, glob, replacement))
+            return tuple(self._bounded(self._fitted(part, each, glob, replacement)) for each in value)
+        return self._bounded(self._fitted(part, value, glob, replacement))
 
-    def _fitted(self, value: str, operator: str, glob: str, replacement: str) -> str:
+    def _sliced(self, part: Parameter, value: tuple[str, ...], found: re.Match[str]) -> Value:
+        """`${@:2}`, `${x[@]:1:2}`: of what is cut off, or counted, one may be none, or several."""
+        if part.name in "@*":
+            value, firm = (self.state.zero, *value), self.state.firm + 1
+        else:
+            firm = next((index for index, each in enumerate(value) if each == UNKNOWN or has_glob(each)), EVERY)
+        first, length = int(found[1] or 0), int(found[2] or 0)
+        some = sliced(value, found)
+        if firm >= EVERY or (first >= 0 <= length and first <= firm and first + length <= firm + 1):
+            return some
+        return self._perhaps(_key(part), some, (UNKNOWN,))
+
+    def _fitted(self, part: Parameter, value: str, glob: str, replacement: str) -> str:
+        operator = part.operator
         if not whole(value):
             return UNKNOWN
         if operator[0] in "^,~":
@@ -371,12 +414,16 @@ class Expander:
         text = replaced(value, operator, glob, replacement, literally=False)
         if "&" not in replacement:
             return text
-        return self._perhaps(text, replaced(value, operator, glob, replacement, literally=True))
+        return self._perhaps(_key(part), text, replaced(value, operator, glob, replacement, literally=True))
 
-    def _perhaps(self, text: str, other: str = "") -> str:
-        """The one or the other."""
-        self.choices = max(self.choices, 2)
-        return other if self.choice else text
+    def _perhaps(self, key: str, one: _Value, other: _Value) -> _Value:
+        return self._one_of(key, [one, other])
+
+    def _one_of(self, key: str, values: list[_Value]) -> _Value:
+        """One after another, and each in combination with whatever else has several."""
+        self.several[key] = len(values)
+        self.choices = max(self.choices, len(values))
+        return values[min(self._picked.get(key, self.choice), len(values) - 1)]
 
     def _changed(self, value: str, operator: str, given: str) -> str:
         if operator == "@":
@@ -395,6 +442,11 @@ class Expander:
 _CHANGES: dict[str, Callable[[str], str]] = {
     "U": str.upper, "L": str.lower, "u": capital, "Q": escape_arg, "E": ansi_c,
 }  # fmt: skip
+
+
+def _key(part: Part) -> str:
+    """Its own among those of one command."""
+    return f"${id(part)}"
 
 
 def _substitutes(text: str) -> bool:

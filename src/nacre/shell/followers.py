@@ -25,13 +25,14 @@ LISTED = {
     "wrappers": (
         "arch asdf aws-vault builtin bundle bunx busybox caffeinate catchsegv chamber chpst chronic chroot chrt "
         "command conda cpulimit cross-env daemonize dbus-run-session direnv doas doppler dotenv dotenvx dumb-init "
-        "eatmydata entr env exec fakeroot faketime fd fdfind find firejail flock genv gfind gosu gtimeout gxargs "
+        "eatmydata entr env exec fakeroot faketime firejail flock genv gosu gtimeout gxargs "
         "hatch hyperfine i386 ionice linux32 linux64 ltrace mamba mise newgrp nice nix-shell nohup npm npx nsenter "
         "numactl op parallel pdm perf pipenv pkexec pnpm pnpx poetry prlimit proot proxychains proxychains4 pyenv "
         "rbenv rlwrap rye s6-setuidgid setarch setpriv setsid setuidgid sshpass start-stop-daemon stdbuf strace "
         "su-exec sudo systemd-inhibit systemd-run taskset time timeout tini torsocks toybox trickle ts-node unbuffer "
         "unshare uv valgrind watch watchexec winpty xargs xvfb-run yarn"
     ),
+    "finders": "fd fdfind find gfind",
     "shells": (
         ". Rscript ash at awk bash batch bun crontab csh dash deno eval expect fish gawk groovy julia ksh lua mawk "
         "mksh mosh nawk node nodejs osascript pdksh perl php pwsh pypy pypy3 python python2 python3 python3.10 "

@@ -83,7 +83,8 @@ def _cat(runner: Runner, command: Command, state: State) -> str:
         if name in ("-", "/dev/stdin", "/dev/fd/0"):
             texts.append(UNKNOWN if command.stdin is None else command.stdin)
         else:
-            texts.append(state.written.get(state.path(name), UNKNOWN))
+            held = runner.content(state.path(name), state)
+            texts.append(UNKNOWN if held is None else held)
     return _together(runner, texts)
 
 
@@ -102,8 +103,8 @@ def _same(runner: Runner, command: Command, state: State) -> str:
     """A filter: taken to let its input pass; of all files, not all."""
     if command.stdin is not None:
         return command.stdin.replace(STAR, SOME)
-    texts = [state.written[path] for name in command.operands() if (path := state.path(name)) in state.written]
-    return _together(runner, texts) or UNKNOWN
+    texts = [runner.content(state.path(name), state) for name in command.operands()]
+    return _together(runner, [text for text in texts if text is not None]) or UNKNOWN
 
 
 def _tr(runner: Runner, command: Command, state: State) -> str:
@@ -201,8 +202,8 @@ def _downloads(runner: Runner, command: Command, state: State) -> str:
 
 def _copy(runner: Runner, command: Command, state: State) -> str:
     operands = command.operands("-t", "-m", "-o", "-g")
-    if len(operands) == 2 and (text := state.written.get(state.path(operands[0]))) is not None:
-        state.written[state.path(operands[1])] = text
+    if len(operands) == 2 and (texts := state.written.texts(state.path(operands[0]))):
+        state.written.put(state.path(operands[1]), texts)
     return ""
 
 
@@ -240,13 +241,19 @@ def _mktemp(runner: Runner, command: Command, state: State) -> str:
 
 
 def _which(runner: Runner, command: Command, state: State) -> str:
-    operands = command.operands()
-    return f"/usr/bin/{operands[0]}" if len(operands) == 1 and plain(operands[0]) else SOME
+    """Where a program is: somewhere on PATH. Also for `command -v`; `type` says more, unless it is asked for that."""
+    names, tables = command.operands(), state.variables.tables
+    if len(names) != 1 or not plain(names[0]) or names[0] in state.aliases or "BASH_CMDS" in tables:
+        return SOME
+    if (command.name == "type" and not command.has("-p", "-P")) or command.has("-V", "-a"):
+        return SOME
+    return names[0] if "/" in names[0] or names[0] in state.functions else f"{SOME}/{names[0]}"
 
 
 def _decompressor(runner: Runner, command: Command, state: State) -> str:
     text = command.stdin
-    if text is not None and (DOWNLOADED in text or plain(text)):
+    of_files = any(word != "-" for word in command.operands())
+    if text is not None and not of_files and (DOWNLOADED in text or plain(text)):
         return text
     compresses = command.name in ("gzip", "xz", "zstd", "bzip2", "gpg") and not command.has(
         "-d", "--decompress", "--decrypt"

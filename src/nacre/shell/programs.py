@@ -115,7 +115,7 @@ def _tar(runner: Runner, command: Command, state: State) -> str:
 def _sed(runner: Runner, command: Command, state: State) -> str:
     given = command.given
     texts = given.values("-e", "--expression")
-    texts += [state.written.get(state.path(name), "") for name in given.values("-f", "--file")]
+    texts += [runner.content(state.path(name), state) or "" for name in given.values("-f", "--file")]
     if not texts:
         texts = given.operands[:1]
     lines = UNKNOWN if command.stdin is None else command.stdin
@@ -169,7 +169,7 @@ def _sed_replaced(runner: Runner, searched: str, replacement: str, lines: str) -
 
 def _make(runner: Runner, command: Command, state: State) -> str:
     name = (command.given.values("-f", "--file", "--makefile") or ["Makefile"])[0]
-    text = command.stdin if name == "-" else state.written.get(state.path(name))
+    text = command.stdin if name == "-" else runner.content(state.path(name), state)
     if command.has("-n", "--dry-run", "--just-print"):
         return UNKNOWN
     for line in (text or "").split("\n"):

@@ -67,7 +67,8 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
     if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
         arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
         return _executed(runner, command, command.stdin, inner, arguments)
-    return _executed(runner, command, inner.written.get(inner.path(rest[0])), inner, list(rest[1:]))
+    printed = runner.read_file(command, inner.path(rest[0]), inner, list(rest[1:]))
+    return UNKNOWN if printed is None else printed
 
 
 def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
@@ -110,8 +111,7 @@ def _startup(runner: Runner, command: Command, state: State, flags: str, setting
     if "l" in flags or "--login" in settings:
         files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
     for file in files:
-        if (text := state.written.get(state.path(file))) is not None:
-            runner.read(command, text, state.fork())
+        runner.read_file(command, state.path(file), state)
 
 
 def _executed(
@@ -132,12 +132,18 @@ def _source(runner: Runner, command: Command, state: State) -> str:
     if not words:
         return UNKNOWN
     if words[0] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"):
-        text = command.stdin
+        texts: tuple[str, ...] = () if command.stdin is None else (command.stdin,)
     else:
-        text = state.written.get(state.path(words[0]))
-    if text is None:
-        return UNKNOWN
-    return runner.read(command, text, state, arguments=words[1:] or None)
+        texts = state.written.texts(state.path(words[0]))
+    if len(texts) < 2:
+        return runner.read(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
+    known = [text for text in texts if text != UNKNOWN]
+    command.script, files, ways = "\n".join(known), state.written.mark(), [state.fork() for _ in known]
+    for text, way in zip(known, ways, strict=True):
+        runner.read(command, text, way, arguments=words[1:] or None)
+    state.written.doubt(files)
+    state.join(*ways, stays=len(known) < len(texts))
+    return UNKNOWN
 
 
 def _trap(runner: Runner, command: Command, state: State) -> str:
@@ -214,7 +220,7 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):
         from_input = not rest or rest[0] in ("-", "/dev/stdin")
-        code = command.stdin if from_input else state.written.get(state.path(rest[0]))
+        code = command.stdin if from_input else runner.content(state.path(rest[0]), state)
     if code is None:
         decodes = "-d" in command.args and shape.value(command.argv, "-m") == "base64"
         return DECODED if decodes else UNKNOWN
@@ -282,7 +288,7 @@ def _crontab(runner: Runner, command: Command, state: State) -> str:
     if given.options and not given.has("-u"):
         return UNKNOWN
     name = given.operands[0] if given.operands else "-"
-    text = command.stdin if name in ("-", "/dev/stdin") else state.written.get(state.path(name))
+    text = command.stdin if name in ("-", "/dev/stdin") else runner.content(state.path(name), state)
     if text:
         lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
         lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]

@@ -7,7 +7,7 @@ from abc import abstractmethod
 
 from nacre.patterns import later
 from nacre.shell.lines import AFTER_RESERVED, DESCRIPTOR, RESERVED_WORDS, LineReader
-from nacre.shell.syntax import Assignment, Literal, Node, Part, Simple, Word
+from nacre.shell.syntax import DECLARES, Assignment, Literal, Node, Part, Simple, Word
 from nacre.shell.words import Malformed
 
 _PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
@@ -20,9 +20,14 @@ _FIXED_COMMAND = later(
     rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})+)"""
     r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
 )
-_ASSIGNED = later(r"([A-Za-z_]\w*+(?:\\\n\w*+)*)(\[|\+?(?:\\\n)*=)", re.ASCII)
+_ASSIGNED = later(r"([A-Za-z_]\w*+(?:\\\n\w*+)*)(\[|=|\+(?:\\\n)*=)", re.ASCII)
 _EQUALS = later(r"\+?(?:\\\n)*=")
 FUNCTION_PARENTHESES = later(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
+
+
+def _declares(node: Simple) -> bool:
+    first = node.words[0]
+    return isinstance(first, Word) and first.fixed in DECLARES
 
 
 class SimpleReader(LineReader):
@@ -103,7 +108,7 @@ class SimpleReader(LineReader):
     def _argument_or_assignment(self, node: Simple) -> bool:
         """Whether the words are still fixed ones."""
         found = _ASSIGNED.match(self.text, self.pos)
-        if not found or (node.words and found[2] == "["):
+        if not found or (node.words and found[2] == "[" and not _declares(node)):
             word = self.some_word()
             node.words.append(word)
             return word.fixed is not None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from functools import lru_cache
+from posixpath import commonpath
 
 from nacre.patterns import later
+from nacre.shell.command import EVERY
+from nacre.shell.files import Files
 from nacre.shell.many import Value, either
 from nacre.shell.syntax import Function
-from nacre.shell.text import SOME, STAR, UNKNOWN
+from nacre.shell.text import BELOW, SOME, STAR, UNKNOWN
 
 KEYED = "\0"
 
@@ -24,14 +27,17 @@ _UNTIDY = later(r"(?:^|/)\.{0,2}(?:/|$)")
 
 
 class Alias:
-    """A word that stands for a text, on the lines after its definition."""
+    """A word that stands for a text, on the lines after its definition; perhaps, if not `sure`."""
 
-    __slots__ = ("depth", "end", "text")
+    __slots__ = ("before", "depth", "end", "sure", "text")
 
-    def __init__(self, text: str, end: int, depth: int) -> None:
+    def __init__(self, text: str, end: int, depth: int, *, sure: bool = True, before: Alias | None = None) -> None:
         self.text = text
         self.end = end
         self.depth = depth
+        self.sure = sure
+        self.before = before
+        """What it stood for up to the end of this line."""
 
 
 class Variables:
@@ -50,13 +56,18 @@ class Variables:
 
     def get(self, name: str) -> list[Value] | None:
         scope: Variables | None = self
-        kept = True
+        kept, passed = True, False
         while scope is not None:
             if name in scope.own:
                 values = scope.own[name]
-                return values if kept or not values else either(values, [UNKNOWN])
-            if scope._passed is not None and name not in scope._passed:
-                kept = False
+                if values and passed:
+                    texts: list[Value] = [
+                        each for each in values if isinstance(each, str)
+                    ]  # an array is never passed on
+                    return texts if kept and len(texts) == len(values) else either(texts, [UNKNOWN])
+                return values
+            if scope._passed is not None:
+                kept, passed = kept and name in scope._passed, True
             scope = scope._below
         return None
 
@@ -80,32 +91,19 @@ class Variables:
         return found
 
 
-class Files(dict[str, str]):
-    """Files of known content, by their paths. `hooks`: those among them that git runs. `settings`: what it was told."""
-
-    def __init__(self) -> None:
-        self.hooks: dict[str, str] = {}
-        self.settings: dict[str, str] = {}
-
-    def __setitem__(self, path: str, text: str) -> None:
-        super().__setitem__(path, text)
-        if "/.git/hooks/" in path:
-            self.hooks[path] = text
-        elif path.startswith(("/dev/git-config/alias.", "/dev/git-config/remote.")):
-            self.settings[path] = text
-
-
 class State:
     __slots__ = (
-        "aliases", "arguments", "cases", "cwd", "expands_aliases", "exported", "functions", "given", "home", "input",
-        "integers", "last_in_place", "locals", "loops", "maps", "nounset", "passed", "passes_all", "references",
-        "settled", "strict", "unsure", "variables", "written", "zero",
+        "aliases", "arguments", "cases", "cwd", "expands_aliases", "exported", "firm", "found", "functions", "given",
+        "home", "input", "integers", "last_in_place", "locals", "loops", "maps", "moves", "nounset", "passed",
+        "passes_all", "references", "settled", "strict", "unsure", "variables", "written", "zero",
     )  # fmt: skip
 
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
         self.cwd = cwd
         self.settled = True
         """The last `cd` has surely worked."""
+        self.moves = 0
+        """How many there were."""
         self.strict = False
         """`set -e`: what fails ends the script."""
         self.nounset = False
@@ -124,7 +122,11 @@ class State:
         """In a function: what its own variables were outside of it."""
         self.loops: frozenset[str] = frozenset()
         """Variables that take one value after another."""
+        self.found = False
+        """All that was found somewhere is being gone through."""
         self.arguments: list[str] | None = None
+        self.firm = EVERY
+        """As in `Command.firm`; less than 0 if one that may be none or several was shifted out: all may be others."""
         self.given: frozenset[str] = frozenset()
         """Numbers of arguments that were shown not to be empty."""
         self.zero = "bash"
@@ -139,7 +141,8 @@ class State:
         self.passes_all = False
         """`set -a`: whatever is assigned from now on."""
         self.aliases: dict[str, Alias] = {}
-        self.expands_aliases = False
+        self.expands_aliases: bool | None = False
+        """None: perhaps."""
         self.last_in_place = False
         """`shopt -s lastpipe`: the last stage of a pipe is run by this shell itself."""
         self.input: str | None = None
@@ -150,11 +153,11 @@ class State:
     def fork(self) -> State:
         copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe
         copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
-        copy.settled, copy.strict, copy.nounset = self.settled, self.strict, self.nounset
+        copy.settled, copy.moves, copy.strict, copy.nounset = self.settled, self.moves, self.strict, self.nounset
         copy.maps, copy.integers, copy.cases, copy.references = self.maps, self.integers, self.cases, self.references
-        copy.loops = self.loops
+        copy.loops, copy.found = self.loops, self.found
         copy.locals = None if self.locals is None else {}
-        copy.arguments, copy.given, copy.zero = self.arguments, self.given, self.zero
+        copy.arguments, copy.firm, copy.given, copy.zero = self.arguments, self.firm, self.given, self.zero
         copy.functions, copy.unsure, copy.exported = self.functions, self.unsure, self.exported
         copy.passed, copy.passes_all = self.passed, self.passes_all
         copy.aliases, copy.input = self.aliases, None
@@ -165,7 +168,8 @@ class State:
     def child(self) -> State:
         """For a text that another process reads: what was not exported is not known there."""
         copy = self.fork()
-        copy.variables = Variables(self.variables, None if self.passes_all else self.passed)
+        passed = frozenset(self.variables.known()) if self.passes_all else self.passed
+        copy.variables = Variables(self.variables, passed)
         copy.variables.own["IFS"] = None
         copy.passes_all = False
         return copy
@@ -182,21 +186,51 @@ class State:
             for each in defined:
                 self.doubt(each)
         for way in ways:
-            if way.aliases is not self.aliases:
-                self.aliases = {**self.aliases, **way.aliases}
+            self.doubt_aliases(way.aliases, way.expands_aliases)
+            self.doubt_references(way.references)
+        here = (self, *ways) if stays else ways
+        self.strict, self.nounset = all(way.strict for way in here), all(way.nounset for way in here)
         self.passed = (self.passed if stays else ways[0].passed).intersection(*(way.passed for way in ways))
         if any(way.arguments != (self if stays else ways[0]).arguments for way in ways):
-            self.arguments = None
+            self.lose_arguments()
         elif not stays:
-            self.arguments = ways[0].arguments
+            self.arguments, self.firm = ways[0].arguments, min(way.firm for way in ways)
         places = dict.fromkeys([*([self.cwd] if stays else []), *(way.cwd for way in ways)])
         self.settled = len(places) == 1 and (self.settled or not stays) and all(way.settled for way in ways)
+        self.moves = max(self.moves, *(way.moves for way in ways))
         self.cwd = next((place for place in reversed(places) if place != self.cwd), self.cwd)
+
+    def lose_arguments(self) -> None:
+        """They may be anything."""
+        self.arguments, self.firm = [UNKNOWN], -1
 
     def doubt(self, functions: dict[str, Function]) -> None:
         """It may also be that these are the functions."""
         found = {name for name, body in self.functions.items() if functions.get(name) is not body}
         self.unsure = self.unsure | found if found else self.unsure
+
+    def doubt_aliases(self, aliases: dict[str, Alias], expanded: bool | None) -> None:
+        """It may also be that these are the aliases, and whether they are expanded."""
+        if aliases is not self.aliases:
+            both = {**self.aliases, **aliases}
+            other = {name for name in both if self.aliases.get(name) is not aliases.get(name)}
+            self.aliases = {
+                name: Alias(each.text, each.end, each.depth, sure=False, before=each.before) if name in other else each
+                for name, each in both.items()
+            }
+        if expanded is not self.expands_aliases:
+            self.expands_aliases = None
+
+    def doubt_references(self, references: dict[str, str]) -> None:
+        """It may also be that these are the other names: what they and the variables they may stand for are now, and
+        what is going to be assigned to one of them, is not known."""
+        if references is self.references or references == self.references:
+            return
+        both = {**self.references, **references}
+        other = {name for name in both if self.references.get(name) != references.get(name)}
+        for name in other.union(each.get(name, "") for each in (self.references, references) for name in other):
+            self.variables.own[name] = any_of([self.variables.get(name), None]) or [UNKNOWN]
+        self.references = {name: f"?{name}" if name in other else each for name, each in both.items()}
 
     def choose(self, names: Set[str] | None = None) -> None:
         """On a condition: of what a loop goes through, no longer all."""
@@ -206,6 +240,15 @@ class State:
             if any(STAR in value for value in values):
                 self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
         self.loops -= names
+
+    def choose_found(self) -> None:
+        """On a condition: of what was found and is gone through, no longer all, whatever it is called by now."""
+        for name, values in self.variables.known().items():
+            if any(BELOW in value for value in values or ()):
+                chosen: list[Value] = [v.replace(BELOW, SOME) if isinstance(v, str) else v for v in values or ()]
+                self.variables[name] = chosen
+        if any(BELOW in each for each in self.arguments or ()):
+            self.arguments = [each.replace(BELOW, SOME) for each in self.arguments or ()]
 
     def own(self, name: str) -> None:
         """In a function: from here on it is a variable of the function's."""
@@ -229,7 +272,7 @@ class State:
     @property
     def may_expand_aliases(self) -> bool:
         """Surely by an option of its own, or perhaps by a variable."""
-        return self.expands_aliases or any(map(self.variables.get, self.variables.tables & _EXPANDING))
+        return self.expands_aliases is not False or any(map(self.variables.get, self.variables.tables & _EXPANDING))
 
     def forget(self, name: str) -> None:
         self.variables.own[name] = None
@@ -257,8 +300,16 @@ def any_of(ways: list[list[Value] | None]) -> list[Value] | None:
     return either(found, [UNKNOWN]) if found and unset else found
 
 
+def around(places: list[str]) -> str:
+    """Directories as one glob: what lies in the one that holds them all. Empty if that is one of them."""
+    if not all(place[:1] == "/" for place in places):
+        return ""
+    common = commonpath(places)
+    return "" if common in places else f"{common.rstrip('/')}/{STAR}"
+
+
 def absolute(name: str, cwd: str) -> str:
-    """A path, normalised without looking: `..` and `.` taken out, and the names that /proc has for `/`."""
+    """A path, normalised without looking: `..` and `.` taken out, and the names that /proc has for `/` and `cwd`."""
     return _absolute(name, cwd) if len(name) < _LONGEST else _normalised(name, cwd)
 
 
@@ -280,6 +331,8 @@ def _normalised(name: str, cwd: str) -> str:
                 parts.pop()
         elif part == "root" and parts[:1] == ["proc"] and name[0] == "/" and _is_process(parts):
             parts.clear()
+        elif part == "cwd" and parts[:1] == ["proc"] and name[0] == "/" and _is_process(parts):
+            parts = _place_of(parts[1], cwd)
         elif part and part != ".":
             parts.append(part)
     path = ("/" if name.startswith("/") else "") + "/".join(parts)
@@ -289,3 +342,10 @@ def _normalised(name: str, cwd: str) -> str:
 def _is_process(parts: list[str]) -> bool:
     """`/proc/self`, `/proc/1`, `/proc/$$`, or a thread of it."""
     return len(parts) == 2 or (len(parts) == 4 and parts[2] == "task")
+
+
+def _place_of(process: str, cwd: str) -> list[str]:
+    """Where a process of /proc runs: here if it is this one, or may be; the first of all in `/`; others anywhere."""
+    if process == "1":
+        return []
+    return [SOME] if process.isdigit() or cwd[:1] != "/" else [part for part in cwd.split("/") if part]

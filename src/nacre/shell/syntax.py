@@ -84,6 +84,26 @@ class Word:
                 return only.text
         return None
 
+    @property
+    def spreads(self) -> bool:
+        """Whether it may be several words, or none: by an expansion or glob outside of quotes, or by `"$@"`."""
+        return self.fixed is None and any(map(_spreads, self.parts))
+
+
+def _spreads(part: Part) -> bool:
+    if isinstance(part, Literal):
+        return not part.quoted and any(each in part.text for each in "*?[")
+    if not part.quoted:
+        return not isinstance(part, Arithmetic)
+    if not isinstance(part, Parameter):
+        return False
+    if part.indirect or part.name == "@":
+        return True
+    match part.subscript and part.subscript.parts:
+        case [Literal(text="@")]:
+            return True
+    return False
+
 
 class Redirect:
     __slots__ = ("descriptor", "operator", "quoted", "target")
@@ -96,6 +116,12 @@ class Redirect:
         """For a here-document its body, once that has been read."""
         self.quoted = False
         """A here-document whose delimiter is quoted: its body is taken as it stands."""
+
+
+OWNING = ("declare", "typeset", "local")
+"""In a function these make a variable of its own."""
+DECLARES = (*OWNING, "readonly", "export")
+"""Whose arguments may be assignments: in these nothing is split."""
 
 
 class Assignment:

@@ -26,6 +26,8 @@ PARENT = "\ufdd4"
 SELF = "\ufdd5"
 """The shell's own: `$$`."""
 STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
+BELOW = STAR * 3
+"""At the end of a path: all that `find` finds there, in whatever depth. Nobody writes such a glob."""
 LOST = "\ufdd9"
 """A text that was known, and too long to be kept."""
 
@@ -92,7 +94,7 @@ def source(text: str) -> str:
 
 def shown(text: str) -> str:
     """For a reader."""
-    return text if text.isascii() else text.translate(_TO_PAPER)
+    return text if text.isascii() else text.replace(BELOW, "**").translate(_TO_PAPER)
 
 
 def least(text: str) -> str:

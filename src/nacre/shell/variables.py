@@ -56,14 +56,14 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
     _put(expander, name, key, value, append=assignment.append)
 
 
-def store(expander: Expander, target: str, text: str) -> None:
+def store(expander: Expander, target: str, text: str, *, append: bool = False) -> None:
     """What a builtin puts into a variable: `read x`, `printf -v x`, `read "x[1]"`."""
     target = source(target)
     name, bracket, key = target.partition("[")
     if bracket:
         expander.runs.reread(target, expander.state)
     name = expander.state.references.get(name, name)
-    _put(expander, name, key.removesuffix("]") if bracket else None, text, append=False)
+    _put(expander, name, key.removesuffix("]") if bracket else None, text, append=append)
 
 
 def converted(state: State, name: str, text: str, *, append: bool = False) -> str:

@@ -1,12 +1,10 @@
-"""Programs that run another program with its own words: sudo, env, timeout, xargs, find, …"""
+"""Programs that run another program with its own words: sudo, env, timeout, xargs, …"""
 
 from __future__ import annotations
 
 import re
 import shlex
-from itertools import pairwise
 
-from nacre.patterns import later
 from nacre.shell.arities import SUDO
 from nacre.shell.command import Command
 from nacre.shell.environment import runs_code
@@ -14,7 +12,7 @@ from nacre.shell.escapes import ansi_c
 from nacre.shell.options import Shape
 from nacre.shell.runner import Follows, Runner
 from nacre.shell.state import State
-from nacre.shell.text import SOME, STAR, UNKNOWN, plain, source, whole
+from nacre.shell.text import SOME, UNKNOWN, source, whole
 
 _SIMPLE = {
     "sudo": SUDO,
@@ -107,7 +105,6 @@ _SIMPLE = {
 }
 _AFTER_DASHES = {"op": "run", "doppler": "run", "dotenvx": "run", "aws-vault": "exec", "chamber": "exec"}
 """Those that run what stands after `--`, and the subcommand with which they do."""
-_FD_RUNS = ("-x", "--exec", "-X", "--exec-batch")
 ENV = Shape(
     "uCSaP",
     "unset chdir split-string argv0",
@@ -115,7 +112,6 @@ ENV = Shape(
     assignments=True,
 )
 _SPLITS = ("-S", "--split-string")
-_DIRECTIVE = later(r"%[-+ #0]*\d*(?:\.\d+)?(?:[ABCT].|.)", re.DOTALL)
 _XARGS = Shape(
     "adEILnPsJRS",
     "arg-file delimiter max-args max-procs max-chars process-slot-var",
@@ -136,13 +132,9 @@ _DAEMON = Shape(
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
 _WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
-_CHOOSES = later(
-    r"-(?:i?name|i?path|i?wholename|i?regex|i?lname|[acm]time|[acm]min|size|empty|[acB]?newer\w*|user|group|uid|gid|perm|"
-    r"links|inum|samefile|nouser|nogroup|used|fstype|executable|xtype)"
-)
-_LITERAL = later(r"[\w.@+ -]+", re.ASCII)
-_ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
 _CALLS = ("-c", "--call", "--command", "--run")
+_BINARIES = frozenset(("rimraf", "del", "del-cli"))
+"""Of those that `yarn` and `pnpm` run without a subcommand, the ones that a rule is about."""
 _NODE = Shape("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
 _PYTHON = Shape(
     "pwiCPEG",
@@ -168,7 +160,7 @@ def _simple(runner: Runner, command: Command, state: State) -> str:
     shape = _SIMPLE[command.name]
     rest = shape.command(command.argv)
     if command.name == "command" and command.args[:1] in (("-v",), ("-V",), ("-pv",)):
-        return f"/usr/bin/{rest[0]}" if len(rest) == 1 and plain(rest[0]) else SOME
+        return runner.told(command, "which", state)
     if command.name in ("sudo", "doas") and not rest and command.has("-s", "-i", "--shell", "--login"):
         return runner.read(command, command.stdin or "", state.child())
     directory = shape.value(command.argv, "-D", "--chdir") if command.name == "sudo" else None
@@ -238,13 +230,13 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
         return runner.follow(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
     file = given.values("-a", "--arg-file")
     ends = given.values("-d", "--delimiter")
-    lines = _lines(state.written.get(state.path(file[-1])) if file else command.stdin, ends[-1] if ends else None)
+    lines = _lines(runner.content(state.path(file[-1]), state) if file else command.stdin, ends[-1] if ends else None)
     if not rest:
         return "\n".join(lines)
     if mark:
         for number, line in enumerate(lines):
             if runner.worth(number, (line,)):
-                runner.follow(command, _replaced(runner, rest, mark, line.strip()), state, "")
+                runner.follow(command, runner.replaced(rest, mark, line.strip()), state, "")
         return UNKNOWN
     whole_lines = given.has("-d", "--delimiter", "-0", "--null")
     words: list[str] = []
@@ -256,15 +248,7 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
 def _empty(command: Command) -> bool:
     """Its input surely holds nothing."""
     nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
-    return nothing or (command.stdin is not None and not command.stdin.strip() and command.parent is None)
-
-
-def _replaced(runner: Runner, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
-    """With a text in place of its mark, if that is not too much."""
-    size = sum(len(word) + word.count(mark) * len(text) for word in words)
-    if not runner.spend(size):
-        return words[:1]
-    return tuple(word.replace(mark, text) for word in words)
+    return nothing or (command.stdin is not None and not command.stdin.strip())
 
 
 def _shell_words(line: str) -> list[str]:
@@ -285,77 +269,9 @@ def _parallel(runner: Runner, command: Command, state: State) -> str:
     marked = "{}" in " ".join(rest)
     for number, value in enumerate(values):
         if runner.worth(number, (value,)):
-            words = _replaced(runner, rest, "{}", value) if marked else (*rest, value)
+            words = runner.replaced(rest, "{}", value) if marked else (*rest, value)
             runner.read(command, " ".join(words), state)
     return UNKNOWN
-
-
-def _find(runner: Runner, command: Command, state: State) -> str:
-    words = command.args
-    index = next(
-        (i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")),
-        len(words),
-    )
-    starts = [word for word in words[:index] if word not in ("-H", "-L", "-P")] or ["."]
-    found = _found(words)
-    while index < len(words):
-        if words[index] in ("-exec", "-execdir", "-ok", "-okdir"):
-            end = index + 1
-            while end < len(words) and words[end] not in (";", "+"):
-                end += 1
-            for path in [f"{start.rstrip('/')}/{each}" for start in starts for each in found]:
-                if not runner.script.closed:
-                    runner.follow(command, _replaced(runner, words[index + 1 : end], "{}", path), state, "")
-            index = end
-        elif words[index] in ("-printf", "-fprintf") and index + 1 < len(words):
-            itself = starts[0] if len(starts) == 1 and ("-maxdepth", "0") in pairwise(words) else SOME
-            return _printed(ansi_c(words[index + 1]), itself)
-        index += 1
-    if found == [SOME] or not all(plain(start) for start in starts):
-        return SOME
-    if found == [STAR] and "-maxdepth" not in words:
-        found = [STAR + STAR]  # not only those in the directory itself
-    return "\n".join(f"{start.rstrip('/')}/{each}" for start in starts for each in found)
-
-
-def _printed(form: str, itself: str) -> str:
-    """By `-printf`: of what is found only its path may be known."""
-    known = {"%%": "%", "%p": itself}
-    return _DIRECTIVE.sub(lambda found: known.get(found[0], UNKNOWN), form)
-
-
-def _found(words: tuple[str, ...]) -> list[str]:
-    """What it finds, below where it starts: all, something, or what has one of these names."""
-    if not chosen(words):
-        return [STAR]
-    names = [after for word, after in pairwise(words) if word == "-name" and _LITERAL.fullmatch(after)]
-    if "-mindepth" in words:
-        names = [f"{SOME}/{name}" for name in names]
-    return names[:4] or [SOME]
-
-
-def chosen(words: tuple[str, ...]) -> bool:
-    """Whether these words of `find` choose among what is found; `-type f` is no choice, nor is what they leave out."""
-    for index, word in enumerate(words):
-        value = source("".join(words[index + 1 : index + 2]))
-        negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
-        if word == "-type" and value == "l":
-            return True
-        if _CHOOSES.fullmatch(word) and not negated and value not in _ANYTHING:
-            return True
-    return False
-
-
-def _fd(runner: Runner, command: Command, state: State) -> str:
-    """`fd` and its like: every word after `-x` is a command's, up to `;`."""
-    words = command.args
-    for index, word in enumerate(words):
-        if word in _FD_RUNS:
-            end = words.index(";", index) if ";" in words[index:] else len(words)
-            rest = words[index + 1 : end]
-            marked = any("{" in each for each in rest)
-            return runner.follow(command, _replaced(runner, rest, "{}", SOME) if marked else (*rest, SOME), state, "")
-    return SOME
 
 
 def _after_dashes(runner: Runner, command: Command, state: State) -> str:
@@ -398,6 +314,8 @@ def _runner(runner: Runner, command: Command, state: State) -> str:
     argv = command.argv
     if subcommands:
         argv = argv[shape.first(argv) :]
+        if command.name in ("pnpm", "yarn") and argv and argv[0] in _BINARIES:
+            return runner.follow(command, argv, state)
         if not argv or argv[0] not in subcommands:
             return UNKNOWN
     text = shape.value(argv, *_CALLS)
@@ -413,14 +331,11 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(_SIMPLE, _simple),
     **dict.fromkeys(_RUNNERS, _runner),
     **dict.fromkeys(_AFTER_DASHES, _after_dashes),
-    **dict.fromkeys(("fd", "fdfind"), _fd),
     "env": _env,
     "genv": _env,
     "xargs": _xargs,
     "gxargs": _xargs,
     "parallel": _parallel,
-    "find": _find,
-    "gfind": _find,
     "flock": _flock,
     "start-stop-daemon": _daemon,
     "watch": _watch,

@@ -9,9 +9,10 @@ from nacre.policy.rule import Rule
 
 _WRITERS = (
     "> cp mv install ln rsync dd dcfldd dc3dd sed gsed perl ruby ed ex vi vim nvim sudo sudoedit awk gawk "
-    "patch yq scp chmod chown chgrp curl wget gpg sort openssl pv tar bsdtar unzip qemu-img bmaptool ddrescue "
-    "tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
+    "find gfind patch yq scp chmod chown chgrp curl wget gpg sort openssl pv tar bsdtar unzip qemu-img bmaptool "
+    "ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
 )
+_NODES = "rimraf rimraf@* del del-cli del-cli@*"
 LISTED: dict[str, tuple[str, ...]] = {
     module: tuple(names.split())
     for module, names in {
@@ -38,8 +39,8 @@ LISTED: dict[str, tuple[str, ...]] = {
         "disk_write": f"{_WRITERS} blkdiscard badblocks hdparm",
         "docker_prune": "docker podman nerdctl",
         "download_to_shell": "code",
-        "find_delete": "find gfind",
-        "find_delete_root": "find gfind",
+        "find_delete": "find gfind rm unlink",
+        "find_delete_root": "find gfind rm unlink",
         "firewall_flush": (
             "iptables ip6tables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft ufw nft pfctl "
             "systemctl service"
@@ -55,6 +56,7 @@ LISTED: dict[str, tuple[str, ...]] = {
         "git_push_force": "git",
         "git_reset_hard": "git",
         "git_restore_discard": "git",
+        "git_rm_all": "git",
         "git_stash_drop": "git",
         "hidden_characters": "odd",
         "history_erase": "history rm unlink shred truncate cp ln tee >",
@@ -63,13 +65,15 @@ LISTED: dict[str, tuple[str, ...]] = {
         "kill_own_runtime": "pkill killall",
         "kill_parent": "kill",
         "kubectl_delete_all": "kubectl oc k3s microk8s",
+        "move_history": "mv",
+        "move_system": "mv",
         "move_to_null": "mv",
         "netcat_shell": "nc ncat netcat nc.traditional nc.openbsd socat telnet",
         "npm_unpublish": "npm pnpm",
         "owner_recursive": "chmod chown chgrp",
         "restricted_characters": "script",
-        "rm_precious": "rm",
-        "rm_root_or_home": "rm",
+        "rm_precious": f"rm unlink {_NODES}",
+        "rm_root_or_home": f"rm {_NODES}",
         "shred_wipe": "shred srm wipe",
         "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
         "ssh_write": _WRITERS,

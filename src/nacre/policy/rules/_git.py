@@ -9,7 +9,7 @@ import shlex
 from nacre.policy.rules._options import Given, sort, tool
 from nacre.shell.command import Command
 from nacre.shell.state import absolute
-from nacre.shell.text import STAR, source, whole
+from nacre.shell.text import BELOW, STAR, source, whole
 
 _GLOBAL_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--exec-path")
 _PATHS = " pathspec-from-file= pathspec-file-nul quiet"
@@ -21,11 +21,13 @@ _TAKES = {
     "checkout": ("bBU", "force patch ours theirs merge orphan= conflict= detach track" + _PATHS),
     "switch": ("cC", "discard-changes force create= force-create= orphan= conflict= detach merge track quiet"),
     "restore": ("sU", "source= staged worktree patch ours theirs merge conflict=" + _PATHS),
+    "rm": ("", "force dry-run cached ignore-unmatch sparse" + _PATHS),
     "branch": ("u", "delete force remotes all list move copy set-upstream-to= sort= format= points-at= quiet verbose"),
     "gc": ("", "prune auto aggressive quiet force"),
     "update-ref": ("m", "stdin no-deref create-reflog"),
 }
 """Of each subcommand the letters that take a value, and the long options that matter here."""
+_STARS = ("*", "**", source(BELOW))
 _TAKES["stage"] = _TAKES["add"]
 _TAKES["send-pack"] = _TAKES["push"]
 
@@ -112,10 +114,10 @@ def _all_of_it(path: str, cwd: str) -> bool:
         return False
     parts = posixpath.normpath(source(path) or ".").split("/")
     if parts[0]:
-        if path == f".{STAR}" or all(part in (".", "..", "*", "**") for part in parts):  # bash before 5.2: `.` too
+        if path == f".{STAR}" or all(part in (".", "..", *_STARS) for part in parts):  # bash before 5.2: `.` too
             return True
         return parts[0] == ".." and absolute("/".join(parts), cwd) == cwd
-    while parts[-1] in ("*", "**"):
+    while parts[-1] in _STARS:
         parts.pop()
     place = "/".join(parts)
     return cwd == place or cwd.startswith(place + "/")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from nacre.patterns import later
 from nacre.policy.rule import DEVICES, Around, Hit, Rule
-from nacre.policy.shells import is_shell, pipes, takes_orders
+from nacre.policy.shells import is_shell, piped, takes_orders
 from nacre.shell import Command, Opened, Script
 from nacre.shell.shells import shell_options
 from nacre.shell.text import least
@@ -21,25 +21,24 @@ _ADDRESS = later(r"/dev/(?:tcp|udp)/")
 
 
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    if "/dev/" not in script.text:
-        return None
     lines: set[str] = set()
     """Descriptors that are connections."""
     for command in script.commands:
         if not command.redirects and command.parent is None:
             continue
         for opened in _opened(command):
-            connected = _ADDRESS.match(opened.target) is not None
-            if connected and command.name == "exec" and len(command.argv) == 1:
+            address = _ADDRESS.match(opened.target) is not None
+            if address and command.name == "exec" and len(command.argv) == 1:
                 if opened.descriptor in ("", "0", "1", "2"):
                     return command.start, command.end, Hit()
                 lines.add(opened.descriptor)
-            elif (connected or (opened.operator in ("<&", ">&") and opened.target in lines)) and _obeys(command):
+            elif (address or (opened.operator in ("<&", ">&") and opened.target in lines)) and _obeys(command):
                 return command.start, command.end, Hit()
-    for left, right in pipes(script):
-        if takes_orders(right) and any(_ADDRESS.match(each.target) or each.target in lines for each in left.redirects):
-            return left.start, right.end, Hit()
-    return None
+
+    def connected(command: Command) -> bool:
+        return any(_ADDRESS.match(each.target) or each.target in lines for each in command.redirects)
+
+    return piped(script, connected, takes_orders)
 
 
 def _opened(command: Command) -> Iterator[Opened]:

@@ -2,25 +2,34 @@
 
 Why      nothing brings it back; `-type f` alone is no choice.
 Instead  start in the directory that is meant, and say which files: `find build -name '*.o' -delete`.
-Misses   a choice that happens to fit everything (`-size +0`); `find-delete` looks at the working directory.
+Misses   a choice that happens to fit everything (`-size +0`); a name that is put into a text (`-exec sh -c 'rm {}'`);
+         `find-delete` looks at the working directory.
 """
 
 from __future__ import annotations
 
-from nacre.policy.finds import deletes_all, places
-from nacre.policy.paths import Kind
+from nacre.policy.finds import deletes_all, deletes_found, places
+from nacre.policy.paths import Kind, Place
 from nacre.policy.rule import Around, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
 
 def finds(command: Command, around: Around) -> Hit | None:
+    if command.name in ("rm", "unlink"):
+        if command.parent is None:
+            return None
+        place = deletes_found(command, around)
+        return None if place is None else _hit(place, "every file of ")
     if not deletes_all(command):
         return None
-    for place in places(command, around):
-        if place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
-            return Hit(reason=f"would delete {place.what}", floor=place.kind in (Kind.ROOT, Kind.HOME))
-    return None
+    return next((hit for place in places(command, around) if (hit := _hit(place))), None)
+
+
+def _hit(place: Place, what: str = "") -> Hit | None:
+    if place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+        return None
+    return Hit(reason=f"would delete {what}{place.what}", floor=place.kind in (Kind.ROOT, Kind.HOME))
 
 
 RULE = Rule(
@@ -28,7 +37,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would delete all that it finds in a system directory",
     instead="start in the directory that is meant and say which files: `find build -name '*.o' -delete`",
-    commands=("find", "gfind"),
+    commands=("find", "gfind", "rm", "unlink"),
     finds=finds,
     hits=(
         "find / -delete",
@@ -41,6 +50,9 @@ RULE = Rule(
         "cd / && find . -delete",
         "bash -c 'find \"$HOME\" -delete'",
         "find / -depth -execdir rm -f {} ';'",
+        "find / -type f -exec sh -c 'rm \"$1\"' _ {} \\;",
+        "find ~ -type f -exec sudo rm {} +",
+        "fd -t f . / -X rm",
     ),
     passes=(
         "find . -name '*.pyc' -delete",
@@ -51,5 +63,7 @@ RULE = Rule(
         "find /var/log -name '*.gz' -delete",
         "find ~/.cache/pip -delete",
         "echo find / -delete",
+        "find /usr -name '*.pyc' -exec sh -c 'rm \"$1\"' _ {} \\;",
+        "fd -e log . /var/log -x rm",
     ),
 )

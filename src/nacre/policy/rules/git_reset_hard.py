@@ -1,4 +1,4 @@
-"""git-reset-hard: throws away every change that is not committed.
+"""git-reset-hard: throws away every change that is not committed; with `--merge`, those that are staged.
 
 Why      git keeps no copy of what was never committed or stashed.
 Instead  `git stash` first, or `git reset --keep`, which stops rather than lose a change.
@@ -21,7 +21,10 @@ def finds(command: Command, _: Around) -> Hit | None:
     if git is None:
         return None
     modes = [name for name, _ in git.given.options if name in _MODES]
-    return Hit(said("git reset", *git.args)) if modes[-1:] == ["--hard"] else None
+    words = said("git reset", *git.args)
+    if modes[-1:] == ["--merge"] and git.given.operands != ["ORIG_HEAD"]:  # which undoes a merge, as git's manual says
+        return Hit(words, "would lose every change that is staged, with no way back")
+    return Hit(words) if modes[-1:] == ["--hard"] else None
 
 
 RULE = Rule(
@@ -38,13 +41,16 @@ RULE = Rule(
         "git reset -q --hard origin/main",
         "git -C repo reset --hard",
         "m=--hard; git reset $m",
+        "git reset --merge",
+        "git reset --merge HEAD~1",
         "sudo bash -c 'git fetch && git reset --hard @{u}'",
     ),
     passes=(
         "git reset",
         "git reset --soft HEAD~1",
         "git reset --mixed HEAD~1",
-        "git reset --merge",
+        "git merge --abort",
+        "git reset --merge ORIG_HEAD",
         "git reset --keep origin/main",
         "git reset HEAD src/app.py",
         "git reset -- --hard",

