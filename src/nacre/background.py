@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from nacre.capture.record import Record
 from nacre.conclude import outcome_of, remarks_on
 from nacre.keeper.client import Folder
-from nacre.keeper.folder import PROCESS
-from nacre.keeper.happenings import NO_KEEPER, Began, Going, LastWord, NeverBegan, Stopped, Vanished
-from nacre.keeper.live import LiveRun, Stillborn, start
+from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.live import Live
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
 from nacre.tasks import store
 from nacre.tasks.making import check_room, new_folder, place_for, reference
 from nacre.tasks.sweep import tidy
 from nacre.types import Plan, Request, ToolContext
 
+if TYPE_CHECKING:
+    from nacre.engines import Engine
+
 _PATIENCE = 10.0
 """Seconds that only a keeper that was stopped can take."""
 _UNWATCHED = "Protected paths that the kernel cannot hold are not put back after a background task."
 
 
-async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) -> AsyncGenerator[Event, None]:
     """Started and Ended."""
     check_room(plan)
     with new_folder(request, ctx, plan, "background") as folder:
         try:
-            run = await start(plan, None, folder)
+            run = await engine.start(plan, None, folder)
         except BaseException:
             store.discard(folder.path)  # or it would be said to run until its time to begin is over
             raise
@@ -42,8 +44,6 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
             if forget is not None:
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
-        if isinstance(happening, Vanished) and happening.reason == NO_KEEPER and not _has_begun(folder):
-            happening = NeverBegan(errno.EMFILE, NO_KEEPER)
         if pid is not None:
             yield Started(pid)
         if isinstance(happening, Going):
@@ -74,6 +74,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
                 duration=duration,
                 pid=pid,
                 task=None if pid is None or isinstance(happening, Vanished) else reference(folder, plan, pid, pid),
+                elsewhere=not engine.shows(plan, folder.path),
                 enforced=() if pid is None else plan.enforced,
                 remarks=tuple(remarks),
                 hidden=plan.hidden,
@@ -81,7 +82,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerato
         )
 
 
-async def _settled(run: LiveRun | Stillborn) -> tuple[int | None, Going | LastWord]:
+async def _settled(run: Live) -> tuple[int | None, Going | LastWord]:
     """Its shell, and what has become of that: it is going, or has ended already, or never began."""
     pid = None
     try:
@@ -92,11 +93,6 @@ async def _settled(run: LiveRun | Stillborn) -> tuple[int | None, Going | LastWo
     except TimeoutError:  # somebody has stopped its keeper
         return pid, NeverBegan(0, "its keeper does not answer") if pid is None else Going()
     return pid, happening
-
-
-def _has_begun(folder: Folder) -> bool:
-    """Its processes are written down before its first byte runs. Who could not even do that had no descriptor left."""
-    return os.path.lexists(os.path.join(folder.path, PROCESS))
 
 
 def _printed(folder: Folder, plan: Plan) -> Captured:

@@ -85,6 +85,8 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
         )
     if isinstance(last, Stopped) and last.out_of_memory:
         remarks.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
+    if isinstance(last, Stopped):
+        remarks += last.remarks
     if last.ended:
         remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
     if last.running:
@@ -127,13 +129,17 @@ _END = 64 * 1024
 _SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 
 
+_OF_EACH = ("file_size", "open_files", "cpu")
+
+
 def remarks_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
-    """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal."""
+    """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal. The others
+    are a container's, if there is one."""
     remarks = []
     output = output[-_END:]
     number = exit_status(outcome) - 128
     for name, words in _OUT_OF.items():
-        value = getattr(plan.limits, name)
+        value = getattr(plan.limits, name) if plan.place is None or name in _OF_EACH else None
         if value is not None and not isinstance(outcome, OverLimit):
             certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
             if certain or words.search(output):

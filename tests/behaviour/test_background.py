@@ -185,6 +185,13 @@ async def test_a_task_can_have_a_timeout(bash: Bash, tasks: Tasks) -> None:
     assert (output.task.outcome, output.text) == (TimedOut(0.3), "begun\n")
 
 
+async def test_a_timeout_may_be_longer_than_the_kernel_waits_at_a_time(bash: Bash, tasks: Tasks) -> None:
+    task = await start(bash, "read line", open_stdin=True, timeout=1e8)
+    await tasks.write(task, "go\n")
+    await tasks.wait(task, timeout=20)
+    assert tasks.get(task).outcome == Exited(0)
+
+
 @pytest.mark.req("P-003")
 async def test_its_group_can_be_killed_by_hand_and_the_status_says_so(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "echo begun; sleep 60; echo never")

@@ -139,6 +139,19 @@ async def test_a_switch_thrown_twice_or_too_late_does_nothing_more(bash: Bash) -
     assert result.outcome == Exited(0)
 
 
+async def test_a_switch_thrown_as_commands_end_harms_none_of_them(bash: Bash) -> None:
+    """The keeper has told their end by then, and does not listen any more."""
+    keeper = (await bash.run("echo $PPID")).stdout
+    for _ in range(5):
+        cancel = Cancel()
+        runs = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(100)]
+        await runs[0]
+        cancel.cancel()
+        outcomes = {(await run).outcome for run in runs}
+        assert outcomes <= {Exited(0), Cancelled()}
+    assert (await bash.run("echo $PPID")).stdout == keeper
+
+
 async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_path: Path) -> None:
     bash, cancel, first_cancel = Bash(max_running=1), Cancel(), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=first_cancel)))

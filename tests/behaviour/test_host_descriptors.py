@@ -52,6 +52,17 @@ def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
     assert run_host(program) == f"{[['200', '3000']] * 3}\n"
 
 
+def test_a_limit_that_the_host_sets_after_its_first_command_is_its_own_affair() -> None:
+    program = """
+        import resource, nacre
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, 3000))
+        nacre.run_sync("true")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (150, 2000))
+        print([nacre.run_sync("ulimit -Sn; ulimit -Hn", cwd=place).stdout.split() for place in (None, "/", "/")])
+    """
+    assert run_host(program) == f"{[['200', '3000']] * 3}\n"
+
+
 def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate) -> None:
     program = """
         import asyncio, os, sys, nacre
@@ -112,6 +123,30 @@ def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_no
         asyncio.run(main())
     """
     assert run_host(program, tmp_path / "tasks") == "fine\n[]\n"
+
+
+@pytest.mark.linux
+def test_a_host_that_could_not_start_a_keeper_has_as_many_descriptors_as_before() -> None:
+    program = """
+        import asyncio, os
+        from nacre import Bash
+        from nacre.result import NotStarted
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            limit_descriptors(100)
+            bash, before = Bash(), len(os.listdir("/proc/self/fd"))
+            for spare in (1, 2, 3, 4):
+                for _ in range(3):
+                    with no_descriptor_left() as held:
+                        for _ in range(spare):
+                            os.close(held.pop())
+                        assert isinstance((await bash.run("echo hi")).outcome, NotStarted)
+            print(len(os.listdir("/proc/self/fd")) - before)
+
+        asyncio.run(main())
+    """
+    assert run_host(program) == "0\n"
 
 
 def test_a_hard_limit_too_low_for_a_keeper_is_an_error_that_says_what_to_do() -> None:
@@ -191,3 +226,29 @@ def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descr
         asyncio.run(main())
     """
     assert run_host(program) == "exit 7 True\n"
+
+
+@pytest.mark.linux
+def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as_there_is_one() -> None:
+    program = """
+        import asyncio, os, resource, signal, subprocess
+        from nacre.keeper.orphans import end_orphans
+        from nacre.keeper.processes import RLIMIT_LOCKS
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            tag = os.getpid() << 22  # nobody else's
+            left = subprocess.Popen(["sleep", "300"])
+            resource.prlimit(left.pid, RLIMIT_LOCKS, (tag, resource.RLIM_INFINITY))
+            limit_descriptors(100)
+            with no_descriptor_left() as held:
+                print(await end_orphans(tag, tag), left.poll())
+                ending = asyncio.ensure_future(end_orphans(tag, tag))
+                await asyncio.sleep(0)
+                os.close(held.pop())
+                print(await ending)
+            print(left.wait(10))
+
+        asyncio.run(main())
+    """
+    assert run_host(program) == "() None\n()\n-9\n"

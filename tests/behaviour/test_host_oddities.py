@@ -67,3 +67,12 @@ def test_a_host_whose_directory_is_gone_can_still_run_elsewhere(tmp_path: Path) 
     gone = tmp_path / "gone"
     gone.mkdir()
     assert run_host(program, gone) == "/\ncwd_missing working_dir\n"
+
+
+def test_a_host_that_ends_leaves_no_socket_for_python_to_complain_of() -> None:
+    program = """
+        import logging, nacre
+        logging.kept = nacre.Bash()  # what goes late: what has not gone by then is taken apart
+        print(nacre.run_sync("echo fine").stdout, end="")
+    """
+    assert run_host(program) == "fine\n"

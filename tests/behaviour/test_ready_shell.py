@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from nacre import Bash, Request, ToolContext
 from nacre.result import Exited, Signalled, TimedOut
 from tests.support.census import is_alive, ready_shells
 from tests.support.hosts import kill, run_host
+from tests.support.processes import as_user
 from tests.support.waiting import wait_until
 
 
@@ -130,6 +132,36 @@ def test_a_ready_shell_ends_with_its_host() -> None:
     """
     shells = [int(pid) for pid in run_host(program).split()]
     wait_until(lambda: not any(map(is_alive, shells)), "the end of the ready shells")
+
+
+@pytest.mark.linux
+def test_what_stands_ready_gives_way_where_no_more_processes_may_be_had() -> None:
+    """A shell, and a keeper for the next task with a shell of its own: just the three that the command needs."""
+    program = """
+        import asyncio, sys
+        from nacre import Bash, Request, ToolContext
+        from tests.support.census import children, ready_shells
+        from tests.support.processes import limit_processes, no_process_left
+        from tests.support.waiting import wait_until
+
+        async def main():
+            limit_processes(50)
+            bash = Bash()
+            keeper = int((await bash.run("echo $PPID")).stdout)
+            await bash.run(Request("true", mode="background"), ToolContext(output_dir=sys.argv[1]))
+            def shells():
+                return [shell for kept in (keeper, *children(keeper)) for shell in ready_shells(kept)]
+            wait_until(lambda: len(shells()) == len(children(keeper)) == 2, "what stands ready")
+            with no_process_left():
+                result = await bash.run(Request("echo fine | cat", cwd="/"))
+                print(result.summary, result.output, ready_shells(keeper))
+
+        asyncio.run(main())
+    """
+    through = as_user(54321)
+    with tempfile.TemporaryDirectory() as store:
+        os.chown(store, 54321, 54321)
+        assert run_host(program, store, through=through) == "exit 0 fine\n []\n"
 
 
 async def test_a_leftover_is_not_mistaken_for_a_ready_shell(bash: Bash) -> None:

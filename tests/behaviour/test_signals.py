@@ -16,11 +16,11 @@ from nacre.keeper import live
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN
-from tests.support.hosts import kill, run_host
+from tests.support.hosts import kill, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import until, until_steady, wait_until
+from tests.support.waiting import PATIENCE, until, until_steady, wait_until
 
 KILLED = Lost("nacre's keeper process was killed")
 
@@ -196,6 +196,26 @@ async def test_a_signal_to_the_shell_leaves_its_children_as_leftovers(bash: Bash
 async def test_a_background_process_killed_by_the_command_is_no_leftover(bash: Bash) -> None:
     result = await bash.run("sleep 60 & kill $!; wait $!; echo $?")
     assert (result.outcome, result.stdout, result.running) == (Exited(0), "143\n", ())
+
+
+def test_a_private_directory_is_removed_even_if_its_host_is_killed_the_moment_it_is_made(tmp_path: Path) -> None:
+    program = """
+        import os, signal, sys, tempfile
+        from nacre.keeper.client import client, private_directory
+        tempfile.tempdir = sys.argv[1]
+        client()
+        make = os.mkdir
+        def make_and_die(*arguments):
+            make(*arguments)
+            print(*os.listdir(sys.argv[1]), flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.mkdir = make_and_die
+        private_directory()
+    """
+    with started_host(program, tmp_path) as host:
+        made, _ = host.communicate(timeout=PATIENCE)
+    assert (host.returncode, made[:6]) == (-signal.SIGKILL, "nacre-")
+    wait_until(lambda: not os.listdir(tmp_path), "its directory to be removed")
 
 
 def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: Path) -> None:

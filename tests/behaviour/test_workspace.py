@@ -206,6 +206,23 @@ def test_whoever_tidies_tmp_while_a_program_runs_is_no_obstacle(place: Path, tmp
     assert shown == "as it is exit 0 x\nremoved exit 0 x\nanother's exit 0 x\n[]\n"
 
 
+def test_a_ready_shell_whose_private_directory_was_tidied_away_is_not_used(place: Path, tmp_path: Path) -> None:
+    program = """
+        import os, shutil, sys, nacre
+        from tests.support.census import ready_shells
+        from tests.support.waiting import wait_until
+        for _ in range(2):
+            result = nacre.run_sync('echo $PPID > "$TMPDIR/x" && cat "$TMPDIR/x"', cwd=sys.argv[1], access="workspace")
+            keeper = int(result.output)
+            wait_until(lambda: ready_shells(keeper), "a ready shell")
+            for name in os.listdir(os.environ["TMPDIR"]):
+                shutil.rmtree(os.path.join(os.environ["TMPDIR"], name))
+        print(result.summary)
+    """
+    (tmp_path / "tmp").mkdir()
+    assert run_host(program, place, env={"TMPDIR": str(tmp_path / "tmp")}) == "exit 0\n"
+
+
 async def test_strict_has_no_tmpdir_of_its_own(place: Path) -> None:
     result = await run(
         "echo ${TMPDIR-none}; echo x > ${TMPDIR:-/tmp}/nacre-test-strict", place, access="restricted", strict=True

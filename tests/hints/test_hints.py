@@ -23,14 +23,6 @@ from tests.support.waiting import PATIENCE, until
 pytestmark = [pytest.mark.req("T-10"), pytest.mark.linux]
 
 
-@pytest.fixture(autouse=True)
-def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine must not decide what is found."""
-    monkeypatch.setattr("nacre.hints.failure.ALL", PATIENCE)
-    monkeypatch.setattr("nacre.hints.failure.EACH", PATIENCE)
-    monkeypatch.setattr("nacre.hints.PATIENCE", PATIENCE)
-
-
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     """A project, with programs of its own on its PATH."""
@@ -295,6 +287,20 @@ async def test_a_look_that_hangs_keeps_nobody(here: Path, monkeypatch: pytest.Mo
     failure = Failure(command="", cwd=str(here), text="gti: command not found")
     assert await asyncio.wait_for(hints_soon(failure), PATIENCE) == []
     held.set()
+
+
+async def test_a_look_on_a_busy_machine_is_waited_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(*_: object) -> str:
+        end = time.thread_time() + 0.5
+        while time.thread_time() < end:
+            pass
+        return "found"
+
+    monkeypatch.setattr("nacre.hints.looks", lambda: (work,))
+    monkeypatch.setattr("nacre.hints.PATIENCE", 0.1)
+    monkeypatch.setattr("nacre.hints._BUSY", 1000)
+    failure = Failure(command="", cwd=str(here), text="gti: command not found")
+    assert await asyncio.wait_for(hints_soon(failure), PATIENCE) == ["found"]
 
 
 # real commands

@@ -14,6 +14,18 @@ def limit_descriptors(soft: int) -> None:
 
 
 @contextlib.contextmanager
+def few_descriptors(pid: int, soft: int) -> Iterator[None]:
+    """Meanwhile this process of ours has none beyond that number, nor has what it forks. Linux only."""
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, before[1]))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+@contextlib.contextmanager
 def no_descriptor_left() -> Iterator[list[int]]:
     """All are in use; the ones in the list by us, until the end. Take one out and close it, and one is free."""
     held: list[int] = []

@@ -431,3 +431,17 @@ def test_importing_nacre_does_not_load_tasks() -> None:
 
     text = "import nacre, sys; nacre.Bash; sys.exit('nacre.tasks.tasks' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text], check=False).returncode == 0
+
+
+def test_two_programs_may_make_the_directory_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mkdir = os.mkdir
+
+    def beaten(path: str, mode: int = 0o777) -> None:
+        """Another program makes the next one before this one can."""
+        mkdir(path, mode)
+        if path == str(tmp_path / "tasks"):
+            mkdir(os.path.join(path, LIVE), 0o700)
+
+    monkeypatch.setattr("os.mkdir", beaten)
+    name, _ = create(str(tmp_path / "tasks"), facts())
+    assert os.listdir(tmp_path / "tasks" / LIVE) == [name]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
-from nacre.hints.failure import Complaint, Failure
+from nacre.hints.failure import ALL, Clock, Complaint, Failure
 from nacre.patterns import later
 from nacre.result import Captured
 from nacre.types import Plan
@@ -30,7 +30,11 @@ _WORTH_A_LOOK = 8
 _END = 16 * 1024
 """Bytes of the output."""
 PATIENCE = 0.5
-"""Seconds for all look-ups. A file system that does not answer keeps a thread waiting, and nobody else."""
+"""Seconds. A file system that does not answer keeps a thread waiting, and nobody else."""
+_BUSY = 20
+"""So many times as long for work on a machine that has no time for it."""
+_IDLE = 0.05
+"""Who has worked for less of the time waits for something else: for this interpreter, too, a thread may wait."""
 _SEQUENCE = later(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _WORTH = later(
     r"(?i)not found|no such file|did not match|not exist|denied|in use|no space|quota|\beof|password|terminal|prompt|"
@@ -52,9 +56,11 @@ def looks() -> tuple[Look, ...]:
 def hints(failure: Failure) -> list[str]:
     """At most a few, the last complaint first."""
     found: dict[str, None] = {}
+    known = looks()
+    clock = Clock(ALL)
     for complaint in _complaints(failure):
-        for look in looks():
-            if len(found) >= _MOST or failure.late:
+        for look in known:
+            if len(found) >= _MOST or clock.up:
                 break
             with contextlib.suppress(Exception):  # what was to help must not harm
                 if hint := look(complaint, failure):
@@ -75,17 +81,35 @@ async def hints_soon(failure: Failure) -> list[str]:
             answer.set_result(found)
 
     def work() -> None:
-        found = hints(failure)
+        found: list[str] = []
+        with contextlib.suppress(Exception):  # no descriptor left to load them with
+            found = hints(failure)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(tell, found)
 
+    thread = threading.Thread(target=work, name="nacre-hints", daemon=True)
     try:
-        threading.Thread(target=work, name="nacre-hints", daemon=True).start()
+        thread.start()
     except RuntimeError:  # no thread can be had
         return []
-    with contextlib.suppress(TimeoutError):
-        return await asyncio.wait_for(answer, PATIENCE)
+    spent = 0.0
+    for _ in range(_BUSY):
+        if (await asyncio.wait([answer], timeout=PATIENCE))[0]:
+            return answer.result()
+        before, spent = spent, _spent(thread)
+        if thread.is_alive() and spent - before < _IDLE * PATIENCE:
+            break
     return []
+
+
+def _spent(thread: threading.Thread) -> float:
+    """Seconds for which it has had a processor, or waited for nothing but one. Only Linux can tell."""
+    try:
+        with open(f"/proc/self/task/{thread.native_id}/schedstat", "rb") as file:
+            ran, waited, _ = file.read().split()
+            return (int(ran) + int(waited)) / 1e9
+    except (OSError, ValueError):
+        return 0.0
 
 
 async def advice(plan: Plan, output: Captured) -> list[str]:

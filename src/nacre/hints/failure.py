@@ -13,9 +13,9 @@ _SHOWN = 140
 """Characters of a path."""
 _PATH = later(r"/?[^\s/\x00-\x1f`\"|;&<>]{1,60}(?:/[^\s/\x00-\x1f`\"|;&<>]{0,60}){0,30}")
 ALL = 0.12
-"""Seconds for all look-ups of one failure."""
+"""Seconds of a processor for all look-ups of one failure."""
 EACH = 0.03
-"""Seconds for one of them."""
+"""The same, for one of them."""
 
 
 class Complaint(NamedTuple):
@@ -52,12 +52,7 @@ class Failure:
         """Some files are hidden from it: it must not learn from us what is there."""
         self.store = store
         """Where its tasks are; None: where all are."""
-        self._end = time.monotonic() + ALL
         self._scenes: list[tuple[str, str]] | None = None
-
-    @property
-    def late(self) -> bool:
-        return time.monotonic() > self._end
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -86,14 +81,14 @@ class Failure:
 
 
 class Clock:
-    """Time for one look-up."""
+    """How much work something may be, on the thread that does it: not how long it takes on a busy machine."""
 
-    def __init__(self) -> None:
-        self._end = time.monotonic() + EACH
+    def __init__(self, seconds: float = EACH) -> None:
+        self._end = time.thread_time() + seconds
 
     @property
     def up(self) -> bool:
-        return time.monotonic() > self._end
+        return time.thread_time() > self._end
 
 
 def quoted(text: str) -> str:

@@ -2,25 +2,35 @@
 
 The heir is one that was forked ahead, with a shell at its gate: a program that starts one task soon starts another.
 It is given up after a while, like the spare.
+
+The run hears who is to keep it before that one does, and from that one what it lacks, if it cannot. So a channel that
+closes without a word has reached nobody.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import time
 
 from nacre.keeper import scratch
+from nacre.keeper.processes import keep_place
 from nacre.keeper.record import boot_id
 from nacre.keeper.spare import PATIENCE
-from nacre.keeper.spawn import FIRST_FREE_FD
-from nacre.keeper.wire import MAIN_FD, Channel, Start
+from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
+from nacre.keeper.wire import FAILED, MAIN_FD, Channel, Start
 from nacre.system import become_keeper
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from nacre.keeper.serve import Keeper
+
+HANDED = b"handed"
+"""To whom a run is handed over, told before it is."""
+_HANDING = 10.0
+"""Seconds for that, which only a keeper that was stopped can take."""
 
 
 class Heir:
@@ -32,14 +42,11 @@ class Heir:
         self._until = 0.0
 
     def prepare(self, like: Start, parent: Keeper) -> None:
-        """Fork one that is ready for a run like this one."""
+        """Fork one that is ready for a run like this one. OSError: there is no process to be had."""
         self._until = time.monotonic() + PATIENCE
         if self._channel is None:
-            try:
-                # with a private directory, which is never the same again, no shell would fit
-                self._channel, self._pid = fork_keeper(parent, None if like.private else like)
-            except OSError:
-                pass  # the next one will be forked when it is needed, or say why not
+            # with a private directory, which is never the same again, no shell would fit
+            self._channel, self._pid = fork_keeper(parent, None if like.private else like, ahead=True)
 
     def inherit(self, start: Start, message: bytes, fds: list[int], parent: Keeper) -> None:
         """Hand a run over. OSError: there is nobody to take it."""
@@ -47,19 +54,19 @@ class Heir:
             channel, pid = self._channel, self._pid
             self._channel = None
             try:
-                channel.send(message, fds)
+                _hand_over(channel, pid, message, fds)
                 os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
             except OSError:
-                channel.close()  # somebody killed it
+                channel.close()  # somebody killed it, or it could not get ready
             else:
                 channel.close()
-                parent.keepers[pid] = start.tag
+                parent.keepers[pid] = _kept(start)
                 parent.likely = _likely(start)
                 return
         channel, pid = fork_keeper(parent, None)
-        parent.keepers[pid] = start.tag
+        parent.keepers[pid] = _kept(start)
         try:
-            channel.send(message, fds)
+            _hand_over(channel, pid, message, fds)
         finally:
             channel.close()
         parent.likely = _likely(start)
@@ -79,12 +86,28 @@ class Heir:
             self._channel = None
 
 
+def _kept(start: Start) -> int | None:
+    """What ends with its keeper, if somebody kills that. What an ender reaches has a pipe for that."""
+    return None if start.ender else start.tag
+
+
 def _likely(start: Start) -> Start | None:
     """What the next one will be like."""
     return start if start.reusable else None
 
 
-def fork_keeper(parent: Keeper, like: Start | None) -> tuple[Channel, int]:
+def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> None:
+    control = Channel(socket.socket(fileno=fds[0]))
+    try:
+        control.send(b"%b\0%d" % (HANDED, pid))
+    except OSError:
+        pass  # nobody waits for it any more, as whoever is to keep it will see
+    finally:
+        control.socket.detach()
+    channel.send(message, fds)
+
+
+def fork_keeper(parent: Keeper, like: Start | None, *, ahead: bool = False) -> tuple[Channel, int]:
     """Our end of its channel, and its number. OSError: there is no process to be had."""
     channel, theirs = Channel.pair()
     try:
@@ -98,17 +121,29 @@ def fork_keeper(parent: Keeper, like: Start | None) -> tuple[Channel, int]:
         parent.keepers[pid] = None
         return channel, pid
     try:
-        _live_apart(parent, theirs, like)
+        _live_apart(parent, theirs, like, ahead=ahead)
         os._exit(0)
     finally:
         os._exit(1)  # whatever it was, it is nothing for the loop of our parent, in which we still are
 
 
-def _live_apart(parent: Keeper, channel: socket.socket, like: Start | None) -> None:
+def _live_apart(parent: Keeper, channel: socket.socket, like: Start | None, *, ahead: bool) -> None:
+    try:
+        keeper = _become_apart(parent, channel)
+    except OSError as error:
+        _decline(channel, error, ahead=ahead)
+        return
+    if like is not None:
+        keeper.get_ready(like)
+    keeper.serve()
+
+
+def _become_apart(parent: Keeper, channel: socket.socket) -> Keeper:
     """Let go of all that is our parent's, and be a keeper. Its objects are never touched again, nor freed: they hold
-    numbers of descriptors that may be ours by now."""
+    numbers of descriptors that may be ours by now. OSError: something is lacking for it."""
     signal.set_wakeup_fd(-1)
     os.setsid()
+    os.close(MAIN_FD)  # our parent may have had no descriptor left, and then there is none to look with
     kept = {channel.fileno(), parent.host}
     for name in os.listdir("/dev/fd"):
         if int(name) >= FIRST_FREE_FD and int(name) not in kept:
@@ -116,12 +151,33 @@ def _live_apart(parent: Keeper, channel: socket.socket, like: Start | None) -> N
                 os.close(int(name))
             except OSError:
                 pass  # the listing's own
-    os.dup2(0, MAIN_FD, inheritable=False)
+    for fd in (MAIN_FD, PLACE_FD):
+        os.dup2(0, fd, inheritable=False)
+    keep_place(PLACE_FD)
     scratch.forget()
     become_keeper(b"nacre-task")
     keeper = type(parent)(Channel(channel), parent.files, parent.host, alone=True)
     keeper.environment, keeper.confined = parent.environment, parent.confined
     boot_id()  # known from now on
-    if like is not None:
-        keeper.get_ready(like)
-    keeper.serve()
+    keeper.listen()
+    return keeper
+
+
+def _decline(channel: socket.socket, error: OSError, *, ahead: bool) -> None:
+    """Tell the run that this was forked for what is lacking. One forked ahead has none yet: it takes no more, and tells
+    only one that was handed over meanwhile."""
+    if ahead:
+        channel.shutdown(socket.SHUT_RDWR)
+    os.dup2(0, MAIN_FD)
+    os.close(MAIN_FD)  # there must be a descriptor free for the run's channel
+    poll, main, message = select.poll(), Channel(channel), None
+    poll.register(channel, select.POLLIN)
+    try:
+        while message is None and poll.poll(_HANDING * 1000):
+            message = main.receive()
+    except EOFError:
+        return
+    if message is not None and message[1]:
+        number = error.errno or 0
+        with socket.socket(fileno=message[1][0]) as control:
+            Channel(control).send(b"%b\0%d\0%b" % (FAILED, number, os.strerror(number).encode("utf-8", "replace")))

@@ -28,6 +28,13 @@ _LOOK_BY_PS = 1.0
 """Seconds between two looks at what is left of a task, where nobody tells us of its end."""
 
 
+def note(tags: dict[int, None], tag: int) -> None:
+    """Among the last ones."""
+    tags[tag] = None
+    if len(tags) > _REMEMBERED:
+        del tags[next(iter(tags))]
+
+
 class Care:
     def __init__(self) -> None:
         self.runs: dict[int, Run] = {}
@@ -42,6 +49,11 @@ class Care:
         """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
         self.keepers: dict[int, int | None] = {}
         """Keepers that were forked off, by pid, and the tag of what each of them keeps."""
+        self.reached: dict[int, None] = {}
+        """Tags of the last runs that have an ender: only what stays in their session is theirs. What an engine's
+        program has made a daemon sees to containers, and ends when they do."""
+        self.strangers: set[int] = set()
+        """Those, by pid."""
         self.closing = False
         """Nothing more will be asked for."""
         self.spare = Spare()
@@ -54,7 +66,7 @@ class Care:
         """The last duty: whatever is below us now belongs to nobody else."""
         until = time.monotonic() + GIVE_UP
         while time.monotonic() < until:
-            members = processes.tree(set(self.children()) - self.keepers.keys())
+            members = processes.tree(set(self.children()) - self.keepers.keys() - self.strangers)
             for pid in members:
                 send_signal(pid, signal.SIGKILL)
             self.reap()
@@ -71,7 +83,8 @@ class Care:
                 break
             if pid == 0:
                 break
-            if self.spare.died(pid):
+            if self.spare.died(pid) or pid in self.strangers:
+                self.strangers.discard(pid)
                 continue
             if pid in self.keepers:
                 self.lose_keeper(self.keepers.pop(pid), status)
@@ -97,7 +110,10 @@ class Care:
         """One that was forked off is dead. If it was killed, what it kept is nobody's now, and ends."""
         until = time.monotonic() + GIVE_UP
         while tag is not None and status and time.monotonic() < until:
-            left = processes.tagged(tag, tag)
+            try:
+                left = processes.tagged(tag, tag)
+            except OSError:
+                return  # the whole system has no descriptor left to look with
             if not left:
                 return
             for pid in left:
@@ -110,12 +126,24 @@ class Care:
         for pid in self.children():
             if pid in self.shells or pid in self.adopted or pid in self.spare.pids or pid in self.keepers:
                 continue
+            if self.reached and self.is_stranger(pid):
+                self.strangers.add(pid)
+                continue
             run = self.owner(pid)
             self.adopted[pid] = run
             if run is not None:
                 run.adopted.add(pid)
             found = True
         return found
+
+    def is_stranger(self, pid: int) -> bool:
+        if pid in self.strangers:
+            return True
+        tag = processes.tag_of(pid)
+        if tag not in self.reached:
+            return False
+        seen, run = processes.look(pid), self.runs.get(tag)
+        return seen is None or run is None or (seen.sid != run.pid and pid not in run.enders)
 
     def owner(self, pid: int) -> Run | None:
         tag = processes.tag_of(pid)
@@ -143,8 +171,7 @@ class Care:
             self.look_after(run)
         elif run.status is not None:
             members = run.remaining(self.adopt)
-            if run.patience and members:
-                run.patience -= 1
+            if run.may_end(members):
                 self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.review(run))
             elif members and not run.keep:
                 self.end(run, run.reason)
@@ -167,7 +194,7 @@ class Care:
             run.signal, run.grace = number, grace
             self.end(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
         else:  # it is about to: sooner, then
-            run.kill_at = min(run.kill_at, time.monotonic() + (0 if number == signal.SIGKILL else grace))
+            run.end_sooner(number, grace)
             self.climb(run, timed=True)
 
     def end(self, run: Run, reason: bytes) -> None:
@@ -175,9 +202,7 @@ class Care:
             self.adopt()
             stays = run.status is not None and run.record is None
             run.begin_ending(run.reason if stays else reason, self.adopt)
-            self.killed[run.tag] = None
-            if len(self.killed) > _REMEMBERED:
-                del self.killed[next(iter(self.killed))]
+            note(self.killed, run.tag)
             self.climb(run, timed=True)
 
     def climb(self, run: Run, *, timed: bool = False) -> None:
@@ -192,10 +217,11 @@ class Care:
     def finish(self, run: Run) -> None:
         members = run.members()
         over = not members or run.kill_at is not None
+        oom = _is_out_of_memory(run)
         if over and run.record is not None:
-            self.write_down(run, members)
+            self.write_down(run, members, oom)
         if not run.ended:
-            run.report(members, out_of_memory=run.was_killed and oom_kills() > run.oom_kills)
+            run.report(members, out_of_memory=oom)
             if run.was_signalled:
                 self.spare.dismiss()  # whoever did it may be about to do the same to every child of ours
             if run.start.reusable and not self.closing:
@@ -203,14 +229,13 @@ class Care:
         if over:
             self.drop(run)
 
-    def write_down(self, run: Run, members: dict[int, processes.Seen]) -> None:
+    def write_down(self, run: Run, members: dict[int, processes.Seen], oom: bool) -> None:
         """The end of a task."""
         record, run.record = run.record, None
         assert record is not None
         drain_rest(run, record)
         outcome, words = account(run)
         took = time.monotonic() - run.began
-        oom = run.was_killed and oom_kills() > run.oom_kills
         record.finish(outcome, words, took=took, cpu=run.spent, left=members, out_of_memory=oom)
 
     def drop(self, run: Run) -> None:
@@ -223,7 +248,14 @@ class Care:
             os.close(fd)
         run.fds.clear()
         run.close_input()
+        if run.note is not None:
+            os.close(run.note)
         if run.tag in self.measured:
             self.measured.discard(run.tag)
             precede(bool(self.measured))
         remove_scratch(run.scratch)
+
+
+def _is_out_of_memory(run: Run) -> bool:
+    """The machine's count says nothing of what was killed in a container."""
+    return run.take_note() if run.start.ender else run.was_killed and oom_kills() > run.oom_kills

@@ -82,6 +82,11 @@ class Client:
             self._directory = predecessor._directory
             self._announce_directory()
 
+    def __del__(self) -> None:
+        """This process is ending. Python complains of a socket that it finds open then (`python -X dev`)."""
+        if hasattr(self, "channel"):  # there was a descriptor for it
+            self.channel.close()
+
     @property
     def last_tag(self) -> int:
         return self.prefix + (1 << _COUNTER_BITS) - 1
@@ -167,6 +172,7 @@ class Client:
             session=plan.session,
             stages=has_state and bool(plan.stages),
             waits=plan.waits,
+            ender=plan.ender,
             bash=os.fsencode(plan.bash),
             cwd=os.fsencode(plan.cwd),
             text=plan.text if len(plan.text) <= TEXT_MAX else None,
@@ -179,8 +185,11 @@ class Client:
             if self._directory is None or not _is_own_directory(self._directory):
                 import tempfile  # seldom needed, and slow to load
 
-                self._directory = tempfile.mkdtemp(prefix="nacre-")
-                self._announce_directory()
+                place = os.path.abspath(tempfile.gettempdir())
+                if self._directory is None or not _is_free(self._directory, place):
+                    self._directory = os.path.join(place, f"nacre-{os.urandom(8).hex()}")
+                    self._announce_directory()  # before it is there: this process may be killed at any moment
+                os.mkdir(self._directory, 0o700)
             return self._directory
 
     def _announce_directory(self) -> None:
@@ -273,7 +282,9 @@ def _spawn_keeper(channel: int, stderr: int) -> int:
     # a host that has closed its standard streams may have our descriptors among them: move them out of the way
     sources: list[int] = []
     try:
-        sources += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1) for fd in (channel, stderr)]
+        # one by one: the first is to be closed again when there is none for the second
+        sources.append(fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
+        sources.append(fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
         return os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", program],
@@ -340,6 +351,11 @@ def _is_own_directory(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def _is_free(path: str, place: str) -> bool:
+    """It was to be made there, or somebody has tidied it away, and nobody has taken its name."""
+    return os.path.dirname(path) == place and not os.path.lexists(path)
 
 
 def lies_in_private_directory(path: str) -> bool:

@@ -55,10 +55,8 @@ class Stopped(NamedTuple):
     """What the shell had left running and was ended, as asked."""
     out_of_memory: bool = False
     """It was killed, and the kernel has killed for want of memory meanwhile."""
-
-
-NO_KEEPER = "no keeper could be had for it"
-"""Why a run vanished that was to have one of its own, though the host's is alive."""
+    remarks: tuple[str, ...] = ()
+    """What is known of it where it ran, beside."""
 
 
 class Vanished(NamedTuple):

@@ -9,4 +9,5 @@ LACKS = {
     errno.ENOMEM: "There is not enough memory to start it.",
     errno.ENFILE: "The system has too many open files.",
     errno.EMFILE: "Too many files are open; run fewer commands at once, or raise `ulimit -n`.",
+    errno.ETOOMANYREFS: "Too many descriptors are on their way between programs; run fewer commands at once.",
 }

@@ -13,16 +13,17 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from nacre.errors import KeeperFailed
 from nacre.keeper import client as keepers
 from nacre.keeper.client import Client, Folder
 from nacre.keeper.happenings import (
-    NO_KEEPER,
     Adopted,
     Began,
     Going,
     Happening,
+    LastWord,
     NeverBegan,
     NotAdopted,
     Printed,
@@ -31,15 +32,66 @@ from nacre.keeper.happenings import (
 )
 from nacre.keeper.intake import Intake
 from nacre.keeper.orphans import end_orphans
-from nacre.keeper.run import GIVE_UP
+from nacre.keeper.run import ENDER, GIVE_UP
 from nacre.keeper.wire import CANCEL, Adoption, Channel
-from nacre.result import StreamName
+from nacre.result import StreamName, TaskRef
 from nacre.types import Plan
 
 _BUSY = 0.002
 _DYING = 0.02
 _KEEPER_LATE = 10.0
 """Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
+
+
+class Live(Protocol):
+    """A run that was asked for. Closing it in mid-run is all it takes to cancel."""
+
+    @property
+    def last_output(self) -> float:
+        """Seconds from its start to the last that it printed."""
+
+    @property
+    def listening(self) -> bool:
+        """No last word has been heard yet."""
+
+    async def next(self) -> Happening:
+        """What happens, in its order; a `LastWord` is the last."""
+
+    def cancel(self) -> None:
+        """From any thread; the end arrives as usual."""
+
+    def close(self) -> None:
+        """Let go. If it still runs, it is ended."""
+
+    def let_go(self) -> None:
+        """Of a task: it needs nobody."""
+
+    def pause(self) -> list[Printed]:
+        """Read no more; gives what was read and not taken yet."""
+
+    def resume(self) -> None: ...
+
+
+class Beyond(Protocol):
+    """The far end of a run whose process here is only an engine's client."""
+
+    def conclude(self, word: LastWord) -> LastWord:
+        """What its last word means, there."""
+
+    def cancel(self) -> None:
+        """It is about to be ended: what has not begun there must not, from now on."""
+
+    def close(self) -> None:
+        """Nothing more is heard of it."""
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """A run that is looked after where it is: it goes on as a task there, by itself, and so does what it leaves."""
+
+    task: TaskRef | None
+    """What goes on, when its last word has been heard."""
+    remarks: tuple[str, ...]
 
 
 class LiveRun:
@@ -66,9 +118,13 @@ class LiveRun:
         self._recorded = plan.background
         """It is one from the start: its output is none of ours."""
         self._lost = False
+        self._alone = False
+        """Lost, and nothing else is."""
         self._began = self._last_output = self._loop.time()
         self._loop.add_reader(control.fileno(), self._hear)
-        bound = plan.timeout + plan.grace + GIVE_UP + _KEEPER_LATE
+        self.beyond: Beyond | None = None
+        """What it is the near end of."""
+        bound = plan.timeout + plan.grace + (ENDER if plan.ender else 0) + GIVE_UP + _KEEPER_LATE
         self._watchdog = self._loop.call_later(bound, self._overdue) if bound < threading.TIMEOUT_MAX else None
         keepers.enlist(self)
 
@@ -148,8 +204,12 @@ class LiveRun:
                     self._watchdog.cancel()
             self._control.close()
             self._intake.close()
+            if self.beyond is not None:
+                self.beyond.close()
 
     def _say_cancel(self) -> None:
+        if self.beyond is not None:
+            self.beyond.cancel()
         with contextlib.suppress(OSError):
             self._control.send(CANCEL)
         self.wake_keeper()
@@ -183,13 +243,15 @@ class LiveRun:
             self._answer(NotAdopted("it has ended", gone=True))
         if not self._listening:
             return  # it had ended
-        if self._pid is None and self._keeper.alive and not self._apart:
+        if self._pid is None and not self._own_keeper and self._keeper.alive:  # nobody has heard of it
             self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
         else:
-            self._lose()
+            self._lose(alone=self._apart or self._keeper.alive)
 
     def _understand(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
         match fields:
+            case [b"handed", keeper]:
+                self._own_keeper = int(keeper)
             case [b"started", pid, keeper]:
                 self._own_keeper = int(keeper) if self._apart else 0
                 self._start_reading(int(pid), fds)
@@ -207,7 +269,7 @@ class LiveRun:
                 if not self._asked:
                     self._stop_listening()
                 self._intake.drain()
-                self._happen(stopped(account))
+                self._conclude(stopped(account))
             case _:
                 raise AssertionError(f"the keeper said {fields[0]!r}")
 
@@ -227,7 +289,7 @@ class LiveRun:
     def _fail(self, number: int, reason: str) -> None:
         if not self._closed:
             self._stop_listening()
-            self._happen(NeverBegan(number, reason))
+            self._conclude(NeverBegan(number, reason))
 
     def _answer(self, answer: Adopted | NotAdopted) -> None:
         self._asked = False
@@ -247,29 +309,30 @@ class LiveRun:
         """The keeper should have ended it long ago. Unless it was this event loop that stood still."""
         if not self._closed:
             self._hear()
-            self._lose()
+            self._lose(alone=self._apart)
 
-    def _lose(self) -> None:
-        """The keeper is gone without a word about this run, or does not answer in time."""
+    def _lose(self, *, alone: bool) -> None:
+        """The keeper is gone without a word about this run, or does not answer in time. `alone`: what else it keeps is
+        well."""
         if self._listening and not self._closed:
             self._stop_listening()
-            if self._apart:
-                self._signal_own_keeper(signal.SIGKILL)
-            else:
+            self._signal_own_keeper(signal.SIGKILL)
+            if not alone:
                 self._keeper.bury()
+            self._alone = alone
             self._lost = True
             self._wake()
 
     async def _clean_up(self) -> Happening:
-        first, last = (self._tag, self._tag) if self._apart else (self._keeper.prefix, self._keeper.last_tag)
+        first, last = (self._tag, self._tag) if self._alone else (self._keeper.prefix, self._keeper.last_tag)
         left = await end_orphans(first, last, self._pid)
         self._intake.drain()
         words = self._keeper.last_words
         reason = f"nacre's keeper process was killed{': ' + words if words else ''}"
-        if self._apart and self._pid is None and self._keeper.alive:
-            reason = NO_KEEPER
+        if self._alone and not self._apart:
+            reason = "nacre's keeper said nothing of its end"
         self._lost = False
-        self._happened.append(Vanished(reason, self._loop.time() - self._began, left))
+        self._conclude(Vanished(reason, self._loop.time() - self._began, left))
         return await self.next()
 
     # to the caller
@@ -277,6 +340,9 @@ class LiveRun:
     def _print(self, stream: StreamName, data: bytes) -> None:
         self._last_output = self._loop.time()
         self._happen(Printed(stream, data))
+
+    def _conclude(self, word: LastWord) -> None:
+        self._happen(word if self.beyond is None else self.beyond.conclude(word))
 
     def _happen(self, happening: Happening) -> None:
         self._happened.append(happening)

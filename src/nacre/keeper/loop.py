@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from nacre.keeper.wire import Channel
 
+_LONGEST = 86_400.0
+"""Seconds of one wait: the kernel takes no more than some weeks."""
+
 
 class Loop:
     def __init__(self, live: Container[int]) -> None:
@@ -31,7 +34,8 @@ class Loop:
         due = min(
             (when for when in (until, self._timers[0][0] if self._timers else None) if when is not None), default=None
         )
-        for key, _ in self._selector.select(None if due is None else max(0.0, due - time.monotonic())):
+        wait = None if due is None else min(max(0.0, due - time.monotonic()), _LONGEST)
+        for key, _ in self._selector.select(wait):
             if self._selector.get_map().get(key.fd) is key:  # an earlier event of this turn may have closed it
                 key.data()
         now = time.monotonic()

@@ -12,10 +12,16 @@ from nacre.result import Process
 
 
 async def end_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:
-    """Nothing that carries one of these tags is alive afterwards, except what is returned."""
+    """Nothing that carries one of these tags is alive afterwards, except what is returned; as far as one can look."""
     until = time.monotonic() + GIVE_UP
     while True:
-        alive = processes.tagged(first, last, shell)
+        try:
+            alive = processes.tagged(first, last, shell)
+        except OSError:  # no descriptor to look with: others of this process may be about to be closed
+            if time.monotonic() > until:
+                return ()
+            await asyncio.sleep(0.01)
+            continue
         for pid in alive:
             send_signal(pid, signal.SIGKILL)
         if not alive or time.monotonic() > until:

@@ -25,7 +25,6 @@ _TELL = (
     "if [[ -z ${NACRE_TOLD-} ]];then { "
     'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63; } 2>/dev/null;fi'
 )
-_TELL_AT_EXIT = f"trap '{_TELL}' EXIT;"
 _AND_TELL = f"{_TELL};NACRE_TOLD=1;"
 # An array is never exported, and the command's own parameters stay what they are.
 _NOTE_STATUS = '{ NACRE_STATUS=("$?"); builtin set +x; } 2>/dev/null;'
@@ -54,16 +53,31 @@ _STARTUP = (
 )
 
 
-def prelude(*, long: bool, session: bool, stages: bool, startup: bool, files: int | None, waits: bool = False) -> str:
+def prelude(
+    *,
+    long: bool,
+    session: bool,
+    stages: bool,
+    startup: bool,
+    files: int | None,
+    waits: bool = False,
+    mark: str = "",
+) -> str:
     """`long`: the command is a file of its own, and the gate only says when. `stages`: say how each command of the last
     pipeline ended. `startup`: there is a BASH_ENV. `files`: how many descriptors the command may have, where only the
-    shell itself can set that. `waits`: it exits when its jobs have ended."""
+    shell itself can set that. `waits`: it exits when its jobs have ended. `mark`: a pipe, its path without
+    quotes, that is told with which status it exits; a signal lets it tell another, or none."""
     limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
     before = (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "")
     wait = _WAIT if waits else ""
+    last = (f'{{ builtin printf "said %d\\n" "$?" >{mark};builtin set +x; }} 2>/dev/null;' if mark else "") + (
+        _TELL if session else ""
+    )
+    if last:
+        before += f"trap '{last}' EXIT;"
     if session:
         run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
-        return f"{before}{_TELL_AT_EXIT}{run}{wait}{_AND_TELL}{_EXIT}"
+        return f"{before}{run}{wait}{_AND_TELL}{_EXIT}"
     # between times the descriptor is bash's own, which no command inherits
     if stages:
         return f"{before}{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}{wait}{_EXIT}"

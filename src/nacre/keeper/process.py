@@ -7,8 +7,9 @@ import resource
 import signal
 import socket
 
+from nacre.keeper.processes import keep_place
 from nacre.keeper.serve import Keeper
-from nacre.keeper.spawn import FIRST_FREE_FD
+from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
 from nacre.keeper.wire import MAIN_FD, Channel
 from nacre.system import LINUX, become_keeper
 
@@ -49,12 +50,15 @@ def _prepare() -> tuple[int, int]:
     null = os.open(os.devnull, os.O_RDWR)
     while os.dup(null) < FIRST_FREE_FD - 1:
         pass
+    keep_place(PLACE_FD)
     return soft, hard
 
 
 def main() -> None:
     files = _prepare()
-    Keeper(Channel(socket.socket(fileno=MAIN_FD)), files, _host()).serve()
+    keeper = Keeper(Channel(socket.socket(fileno=MAIN_FD)), files, _host())
+    keeper.listen()
+    keeper.serve()
 
 
 def _host() -> int | None:

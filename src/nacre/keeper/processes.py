@@ -10,6 +10,7 @@ Only looks, never signals. A process that vanishes while it is looked at was nev
 
 from __future__ import annotations
 
+import errno
 import os
 
 from nacre.keeper.prelude import MARK
@@ -18,6 +19,9 @@ from nacre.system import LINUX
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 RLIMIT_LOCKS = 10
 TAG_VARIABLE = "NACRE_RUN"
@@ -49,18 +53,49 @@ class Seen:
         return self.state in "SITt"
 
 
-def read(path: str) -> bytes:
-    """A small file of the kernel's; nothing if it is not there."""
+_place: int | None = None
+
+
+def keep_place(fd: int) -> None:
+    """When no descriptor is left to look with, this one makes way for as long as that takes: who cannot look would end
+    less than it should."""
+    global _place
+    _place = fd
+
+
+def _looked(look: Callable[[str], T], path: str) -> T:
+    """OSError: there is nothing to see."""
+    global _place
     try:
-        fd = os.open(path, os.O_RDONLY)
-    except OSError:
-        return b""
+        return look(path)
+    except OSError as error:
+        if error.errno != errno.EMFILE or _place is None:
+            raise
+    os.close(_place)
+    _place = None
+    try:
+        return look(path)
+    finally:
+        try:
+            _place = os.dup(0)
+        except OSError:
+            pass  # another thread was faster
+
+
+def _contents(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY)
     try:
         return os.read(fd, 65536)
-    except OSError:
-        return b""  # ESRCH: gone between open and read
     finally:
         os.close(fd)
+
+
+def read(path: str) -> bytes:
+    """A small file of the kernel's; nothing if it is not there, or gone between open and read (ESRCH)."""
+    try:
+        return _looked(_contents, path)
+    except OSError:
+        return b""
 
 
 def look(pid: int) -> Seen | None:
@@ -79,7 +114,7 @@ def look(pid: int) -> Seen | None:
 
 def _threads(pid: int) -> int:
     try:
-        return len(os.listdir(f"/proc/{pid}/task"))
+        return len(_looked(os.listdir, f"/proc/{pid}/task"))
     except OSError:
         return 0
 
@@ -143,7 +178,7 @@ def pipes_of(pid: int) -> set[str]:
     """The pipes it holds, as far as we may look."""
     found = set()
     try:
-        for fd in os.listdir(f"/proc/{pid}/fd"):
+        for fd in _looked(os.listdir, f"/proc/{pid}/fd"):
             found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     except OSError:
         pass
@@ -155,7 +190,7 @@ def children_of(pid: int) -> list[int]:
     if not _CHILDREN_FILE:
         return [seen.pid for seen in map(look, _pids()) if seen is not None and seen.ppid == pid]
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
+        threads = _looked(os.listdir, f"/proc/{pid}/task")
     except OSError:
         return []
     return [int(child) for thread in threads for child in read(f"/proc/{pid}/task/{thread}/children").split()]
@@ -178,7 +213,7 @@ def own_children() -> Callable[[], list[int]]:
 
 
 def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [int(name) for name in _looked(os.listdir, "/proc") if name.isdigit()]
 
 
 def tree(roots: set[int]) -> dict[int, Seen]:

@@ -138,7 +138,7 @@ _boot_id: str | None = None
 def boot_id() -> str:
     """Tells one start of the machine from another; nothing where there is no such thing."""
     global _boot_id
-    if _boot_id is None:
+    if not _boot_id:  # there may have been no descriptor to look with
         _boot_id = processes.read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
     return _boot_id
 

@@ -13,7 +13,7 @@ import time
 
 from nacre.keeper import processes
 from nacre.keeper.processes import Seen
-from nacre.keeper.spawn import Shell
+from nacre.keeper.spawn import Shell, spawn_ender
 from nacre.keeper.wire import ENDED, GOING, Channel, Start
 from nacre.system import LINUX
 
@@ -32,6 +32,16 @@ _GIVE_UP_GROWING = 10.0
 """Seconds after which even a run that brings forth new processes all the time is given up."""
 _WILD = 2.0
 """Seconds that everything else may have to wait while a run is stopped that does not stop growing."""
+_STARVING = 2.0
+"""Seconds for what a shell left running to get a processor, if it has work to do and has had none."""
+_FED = 2
+"""Ticks of computing, a hundredth of a second each, after which it goes on with what it has to do."""
+_MANY = 16
+"""Such processes that are more than these are not about to end: they grow."""
+ENDER = 15.0
+"""Seconds that an ender may take beyond the grace: it may have to ask another program, which may be busy."""
+_REMIND = 1.0
+_NOTE = 1 << 16
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
 
@@ -44,10 +54,12 @@ class Run:
         "adopted",
         "asleep",
         "began",
+        "computed",
         "control",
         "deadline",
         "doomed",
         "ended",
+        "enders",
         "fds",
         "foreign",
         "forks",
@@ -60,6 +72,7 @@ class Run:
         "killing_since",
         "left_status",
         "leftovers",
+        "note",
         "oom_kills",
         "patience",
         "pid",
@@ -67,6 +80,7 @@ class Run:
         "principal",
         "reason",
         "record",
+        "reminded",
         "scratch",
         "signal",
         "spent",
@@ -102,6 +116,8 @@ class Run:
         """Of a task: the host has been told that it goes on."""
         self.input: int | None = None
         """Our end of a task's standard input, while that is open."""
+        self.note: int | None = None
+        """Of one that has an ender: where its shell notes what became of it there."""
         self.oom_kills = 0
         """How many processes the kernel had ended for want of memory when it began, anywhere on the machine."""
         self.asleep = False
@@ -120,6 +136,10 @@ class Run:
         self.killing_since: float | None = None
         self.doomed: set[int] = set()
         """Processes that were sent KILL."""
+        self.reminded = 0.0
+        """When its ender was last called."""
+        self.enders: set[int] = set()
+        """Processes that were started to end it."""
         self.adopted: set[int] = set()
         """Processes of this run that have become children of the keeper."""
         self.forks: set[int] = set()
@@ -131,6 +151,8 @@ class Run:
         self.patience = 6
         """How often to look again before something counts as left over: it may be about to end (`exec > >(tee log)`),
         or be a fork about to become another program."""
+        self.computed: dict[int, int] = {}
+        """By pid: how many ticks something that the shell left running had computed when it was first looked at."""
         self.groups: set[int] = {shell.pid}
         """Process groups seen in this run; all that finds an orphan where there is no subreaper."""
 
@@ -149,6 +171,22 @@ class Run:
         while not members and adopt():
             members = self.members()
         return members
+
+    def may_end(self, members: dict[int, Seen]) -> bool:
+        """Whether to look again before this counts as left over. A look at what waits for a processor does not count:
+        on a busy machine it takes as long as it takes."""
+        if not members or not self.patience:
+            return False
+        starving = LINUX and len(self.computed) <= _MANY and any(map(self._starves, members.values()))
+        if not starving or time.monotonic() > self.stopped + _STARVING:
+            self.patience -= 1
+        return True
+
+    def _starves(self, seen: Seen) -> bool:
+        if seen.asleep:
+            return False
+        now = processes.ticks(seen.pid)
+        return now - self.computed.setdefault(seen.pid, now) < _FED
 
     def _members_by_ps(self) -> dict[int, Seen]:
         if self.status is not None and self._looks_empty():
@@ -191,6 +229,12 @@ class Run:
         TERM, and its shell would wait for it instead of running its trap.
         """
         self.reason = reason
+        if self.start.ender and self.status is not None:
+            self.leftovers = _rows(b"ended", self.members())
+        if self.start.ender and self._call_ender():
+            self.reminded = time.monotonic()
+            self.kill_at = self.reminded + self.grace + ENDER
+            return
         if reason.startswith(LIMIT) or self.signal == signal.SIGKILL:
             self.kill_at = time.monotonic()  # what runs wild gets no time to run on
             return
@@ -213,6 +257,32 @@ class Run:
             for pid in members:
                 send_signal(pid, number)
         self.kill_at = time.monotonic() + self.grace
+
+    def _call_ender(self) -> bool:
+        """Have it ended where it is. False: there is no process to be had for that."""
+        wild = self.reason.startswith(LIMIT) or self.signal == signal.SIGKILL
+        try:
+            number, grace = (signal.SIGKILL, 0.0) if wild else (self.signal, self.grace)
+            self.enders.add(spawn_ender(self.start, number, grace))
+        except OSError:
+            return False
+        return True
+
+    def _remind(self, now: float, members: dict[int, Seen]) -> None:
+        """An ender may have come before there was anything to end."""
+        if self.start.ender and now > self.reminded + _REMIND + self.grace and not self.enders & members.keys():
+            self.reminded = now
+            self.signal = signal.SIGKILL
+            self._call_ender()
+
+    def end_sooner(self, number: int, grace: float) -> None:
+        """It is about to end."""
+        assert self.kill_at is not None
+        if not self.start.ender:
+            self.kill_at = min(self.kill_at, time.monotonic() + (0 if number == signal.SIGKILL else grace))
+        elif number == signal.SIGKILL:
+            self.signal = number
+            self._call_ender()
 
     def _kill_all(self, adopt: Callable[[], bool]) -> None:
         """Everything is stopped first, one look after the other until there is nothing new, and killed when all of it
@@ -249,6 +319,7 @@ class Run:
             return None
         if now < self.kill_at:
             self.ask_again(members)
+            self._remind(now, members)
             return min(now + _LOOK_AGAIN, self.kill_at)
         if self.killing_since is None:
             self.killing_since = now  # the first KILL, however late: the machine may have slept
@@ -287,6 +358,15 @@ class Run:
             self.principal = 0
 
     # what the host hears
+
+    def take_note(self) -> bool:
+        """Of what its shell has noted: the limit that it was over, where that is counted elsewhere. Whether it has run
+        out of memory there."""
+        lines = [] if self.note is None else os.pread(self.note, _NOTE, 0).splitlines()
+        limit = [line for line in lines if line.startswith(LIMIT)]
+        if limit and self.reason == EXIT:
+            self.reason = limit[0]
+        return b"oom" in lines and self.was_killed
 
     @property
     def was_killed(self) -> bool:

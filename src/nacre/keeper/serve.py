@@ -17,15 +17,17 @@ import time
 
 from nacre.keeper import processes
 from nacre.keeper.apart import Heir
-from nacre.keeper.care import BECOMING, Care
+from nacre.keeper.care import BECOMING, Care, note
 from nacre.keeper.drain import drain
 from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
+from nacre.keeper.lacks import LACKS
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record, oom_kills
 from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run, ended
 from nacre.keeper.scratch import finish_removing, remove_tree
+from nacre.keeper.spare import PATIENCE
 from nacre.keeper.spawn import Shell, spawn
 from nacre.keeper.wire import (
     ADOPT,
@@ -52,6 +54,8 @@ _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
 _OFTEN = 0.5
 """Seconds between two looks for a host that cannot be watched."""
+_GIVING_WAY = 1.0
+"""Seconds for what stands ready to be gone."""
 _HOST_GONE = b"the end of its host"
 _MOMENT, _SOON = 0.0002, 0.002
 _SETTLING = 0.001
@@ -70,6 +74,8 @@ class Keeper(Care):
         self.alone = alone
         """For one run only."""
         self.heir = Heir()
+        self.short_until = 0.0
+        """Until then nothing is started ahead: there is hardly enough for what is asked for."""
         self.directories: list[bytes] = []
         """Private directories, to be removed at the end."""
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
@@ -77,11 +83,14 @@ class Keeper(Care):
         self.confined: tuple[bytes, Confinement | None] = b"", None
         """The last one, in both forms."""
 
-    def serve(self) -> None:
+    def listen(self) -> None:
+        """To the host, to its end, and to that of children. OSError: something is lacking for it."""
         self.loop.watch(self.main, self.hear_host)
         self.loop.watch_children(self.reap)
         if self.host is not None:
             self.loop.watch(self.host, self.lose_host)
+
+    def serve(self) -> None:
         while self.runs or not self.closing:
             self.loop.turn(min((due for due in (self.spare.due(), self.heir.due()) if due is not None), default=None))
             if self.likely is not None:
@@ -98,10 +107,33 @@ class Keeper(Care):
 
     def get_ready(self, like: Start) -> None:
         """For a command like this one."""
-        if like.apart and not self.alone:
-            self.heir.prepare(like, self)
-        else:
-            self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
+        if time.monotonic() < self.short_until:
+            return
+        try:
+            if like.apart and not self.alone:
+                self.heir.prepare(like, self)
+            else:
+                self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
+        except OSError as error:
+            self.give_way(error)  # the command itself will say what is wrong
+
+    def give_way(self, error: OSError) -> bool:
+        """If something is lacking: what stands ready goes, and for a while there is no more of it. Whether that is
+        worth another try."""
+        if error.errno not in LACKS:
+            return False
+        self.short_until = time.monotonic() + PATIENCE
+        self.spare.dismiss()
+        self.heir.dismiss()
+        ready, until = self.unused(), time.monotonic() + _GIVING_WAY
+        while self.unused() and time.monotonic() < until:
+            time.sleep(_MOMENT)  # until it is reaped it counts
+            self.reap()
+        return ready
+
+    def unused(self) -> bool:
+        """Whether there is a shell or a keeper that was started ahead and has no command."""
+        return bool(self.spare.pids) or None in self.keepers.values()
 
     # what the host says
 
@@ -117,6 +149,8 @@ class Keeper(Care):
                         self.start_apart(start, data, fds)
                     else:
                         self.start(start, fds)
+                elif verb == START:
+                    self.give_way(_too_many())  # its channel found no free descriptor and is gone; the next one's may
                 elif verb == CLEAN:
                     self.directories.append(rest)
                 _close(fds)
@@ -139,10 +173,16 @@ class Keeper(Care):
 
     def start_apart(self, start: Start, message: bytes, fds: list[int]) -> None:
         try:
-            self.heir.inherit(start, message, fds, self)
+            try:
+                self.heir.inherit(start, message, fds, self)
+            except OSError as error:
+                if not self.give_way(error):
+                    raise
+                self.heir.inherit(start, message, fds, self)
         except OSError as error:
             control = Channel(socket.socket(fileno=fds.pop(0)))
-            self.fail(control, error)
+            killed = isinstance(error, ConnectionError)
+            self.fail(control, OSError("its keeper was killed before it began") if killed else error)
 
     def start(self, start: Start, fds: list[int]) -> None:
         """Takes what it keeps out of `fds`."""
@@ -152,7 +192,11 @@ class Keeper(Care):
             control.close()
             return
         wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
-        if len(fds) != sum(wanted):
+        if len(fds) < sum(wanted):  # the kernel drops what finds no free descriptor
+            self.give_way(_too_many())
+            self.fail(control, _too_many())
+            return
+        if len(fds) > sum(wanted):
             raise Garbled("descriptors")
         rest = iter(fds)
         text, stdin, state, folder = (next(rest) if want else None for want in wanted)
@@ -160,23 +204,26 @@ class Keeper(Care):
             self.directories.append(start.private)
         record: Record | None = None
         orders = Orders(self)
-        held = None
+        held = noted = None
         try:
             if folder is not None:
                 record = Record(os.dup(folder), start.task, start.cap, self.loop, orders)
                 held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
+            noted = os.dup(state) if start.ender and state is not None else None
             shell = self.launch(start, record, text, stdin, state)
         except (OSError, ValueError) as error:
             if record is not None:
                 record.abandon()
-            if held is not None:
-                os.close(held)
+            _close([fd for fd in (held, noted) if fd is not None])
             self.fail(control, error)
             return
         run = orders.run = Run(start, shell, control)
         run.record = record
         run.input = held
+        run.note = noted
         self.runs[run.tag] = self.shells[run.pid] = run
+        if start.ender:
+            note(self.reached, run.tag)
         self.loop.watch(control, lambda: self.hear_run(run))
         if run.deadline < float("inf"):
             self.loop.at(run.deadline, run.tag, lambda: self.time_out(run))
@@ -210,7 +257,13 @@ class Keeper(Care):
             if release(shell):
                 return shell
             shell.abandon()  # somebody killed it just now
-        shell = spawn(start, self.variables(start), self.files, text, stdin, state, self.confinement(start))
+        needs = start, self.variables(start), self.files, text, stdin, state, self.confinement(start)
+        try:
+            shell = spawn(*needs)
+        except OSError as error:
+            if not self.give_way(error):
+                raise
+            shell = spawn(*needs)
         release(shell)
         return shell
 
@@ -249,7 +302,7 @@ class Keeper(Care):
             if message is None:
                 return
             data, fds = message
-            if data.startswith(ADOPT) and fds:
+            if data.startswith(ADOPT):
                 self.make_task(run, Adoption.parse(data), fds)
                 return
         except Garbled:
@@ -328,6 +381,8 @@ class Keeper(Care):
         try:
             if principal is None or (run.ended and adoption.live):
                 raise ProcessLookupError(errno.ESRCH, "it has ended")
+            if not fds:  # the kernel drops what finds no free descriptor
+                raise _too_many()
             record = Record(
                 os.dup(fds[0]),
                 adoption.task,
@@ -376,6 +431,10 @@ class Orders:
     def close_input(self) -> None:
         if self.run is not None:
             self.run.close_input()
+
+
+def _too_many() -> OSError:
+    return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def _is_cancelled(control: Channel) -> bool:

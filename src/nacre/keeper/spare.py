@@ -3,7 +3,8 @@
 An agent's commands come one after another with the same directory and environment; all they differ in is the text,
 and that comes through the gate anyway. Starting bash is most of what a command costs. One spare, never with
 what a caller passed for one call only, given up after `PATIENCE` seconds, when its directory is no longer
-what the path leads to, when something that is open or closed to it has been replaced, or when it has died.
+what the path leads to, when something that is open or closed to it has been replaced, when somebody has tidied away its
+private directory, or when it has died.
 
 Commands that come without a pause would find it still starting: for as long as they do, there are two.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import time
 from collections import deque
 
@@ -47,17 +49,14 @@ class Spare:
     def prepare(
         self, like: Start, env: dict[bytes, bytes], files: tuple[int, int], confinement: Confinement | None
     ) -> None:
-        """Start what fits commands like this one."""
+        """Start what fits commands like this one. OSError: it could not be started."""
         self._asked = time.monotonic()
         if not self._shells or not self._fits(like):
             self.dismiss()
             self._closed = {} if confinement is None else _marks(confinement)
             self._like = like
         while len(self._shells) < self._wanted:
-            try:
-                shell = spawn(like, env, files, confinement=confinement)
-            except OSError:
-                return  # the command itself will say what is wrong
+            shell = spawn(like, env, files, confinement=confinement)
             self._shells.append((shell, time.monotonic()))
             self.pids.add(shell.pid)
 
@@ -68,7 +67,7 @@ class Spare:
         shell, born = self._shells[0]
         self._wanted = 2 if time.monotonic() - born < _PAUSE else 1
         replaced = any(_mark(path)[: len(mark)] != mark for path, mark in self._closed.items())
-        if replaced or not _is_well(shell) or not _stands_in(shell, start.cwd):
+        if replaced or not (_is_well(shell) and _stands_in(shell, start.cwd) and _has_scratch(shell)):
             self.dismiss()
             return None
         self._shells.popleft()
@@ -129,10 +128,10 @@ def _marks(confinement: Confinement) -> dict[bytes, tuple[int, ...]]:
 def _mark(path: bytes) -> tuple[int, ...]:
     """Tells one file from another that takes its place, with its number perhaps."""
     try:
-        stat = os.stat(path, follow_symlinks=False)
+        found = os.stat(path, follow_symlinks=False)
     except OSError:
         return -1, -1, -1
-    return stat.st_dev, stat.st_ino, stat.st_ctime_ns
+    return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
 def _is_well(shell: Shell) -> bool:
@@ -146,5 +145,15 @@ def _is_well(shell: Shell) -> bool:
 def _stands_in(shell: Shell, cwd: bytes) -> bool:
     try:
         return place(cwd) == shell.directory
+    except OSError:
+        return False
+
+
+def _has_scratch(shell: Shell) -> bool:
+    """Its private directory is there, if it has one. No other ever has the same name."""
+    if not shell.scratch:
+        return True
+    try:
+        return stat.S_ISDIR(os.stat(shell.scratch, follow_symlinks=False).st_mode)
     except OSError:
         return False

@@ -7,6 +7,7 @@ shell), may be of any length, and starts only when the keeper has set its limits
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -15,7 +16,7 @@ from nacre.keeper.aside import aside
 from nacre.keeper.prelude import GATE_FD, STARTUP_VARIABLE, STATE_FD, TEXT_FD, prelude
 from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, read
 from nacre.keeper.scratch import make_scratch, remove_scratch
-from nacre.keeper.wire import Start
+from nacre.keeper.wire import Start, environment_of
 from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
@@ -27,6 +28,8 @@ TEXT_MAX = 4000
 
 FIRST_FREE_FD = 64
 """The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
+PLACE_FD = 62
+"""One of those that is no target either."""
 
 _NICE = os.getpriority(os.PRIO_PROCESS, 0)
 DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -103,7 +106,7 @@ def spawn(
         moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, GATE_FD)]
         # bash cannot put back a descriptor that is beyond its limit, and says so
         asked = start.stages and (start.session or not 0 <= files[0] <= STATE_FD)
-        told = state if start.session or asked else None
+        told = state if asked or start.session or not start.stages else None
         moves += [(fd, target) for fd, target in ((text, TEXT_FD), (told, STATE_FD)) if fd is not None]
         if confinement is not None and confinement.scratch:
             scratch = make_scratch(confinement.scratch)
@@ -114,6 +117,8 @@ def spawn(
         if startup:
             env = {**env, STARTUP_VARIABLE.encode(): env[b"BASH_ENV"]}
             del env[b"BASH_ENV"]
+
+        limits = _limits_of(confinement)
 
         def begin() -> tuple[int, tuple[int, int]]:
             if confinement is not None:
@@ -155,7 +160,7 @@ def spawn(
                 _limit(pid, [(resource.RLIMIT_NOFILE, files)])
             except OSError:
                 pass  # a kernel that lets nobody set another's limits: more descriptors than usual
-            _limit(pid, _limits_of(confinement))
+            _limit(pid, limits)
         for fd in (out, err, gate):
             if fd is not None:
                 opened.remove(fd)
@@ -168,6 +173,25 @@ def spawn(
             os.close(fd)
 
 
+def spawn_ender(start: Start, number: int, grace: float) -> int:
+    """A process that ends what signals from here do not reach. It belongs to the run, by its tag. OSError: none to be
+    had."""
+    env = environment_of(start.env)
+    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    pid = os.posix_spawn(
+        start.bash,
+        (b"bash", b"-c", start.ender, b"bash", b"%d" % number, b"%.3f" % grace),
+        env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
+        file_actions=null,
+        setsid=True,
+        setsigmask=(),
+        setsigdef=DEFAULT_SIGNALS,
+    )
+    if LINUX:
+        _tag(pid, start.tag)
+    return pid
+
+
 def place(path: str | bytes) -> tuple[int, int]:
     """What a path leads to now."""
     stat = os.stat(path)
@@ -175,12 +199,16 @@ def place(path: str | bytes) -> tuple[int, int]:
 
 
 def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, int]]]:
+    """OSError: no descriptor is left to look with."""
     if confinement is None:
         return []
     limits = [(number, (value, value)) for number, value in confinement.limits]
     for name, most in confinement.watched:
         if name == b"processes":  # the kernel counts all that the user has, wherever they belong
-            now = int(read("/proc/loadavg").split()[3].partition(b"/")[2])
+            fields = read("/proc/loadavg").split()
+            if not fields:
+                raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
+            now = int(fields[3].partition(b"/")[2])
             limits.append((resource.RLIMIT_NPROC, (now + int(most), now + int(most))))
     return limits
 

@@ -1,7 +1,8 @@
 """What host and keeper say to each other, and how: NUL-separated fields, with file descriptors beside them.
 
 Nothing that bash takes can hold a NUL, so nothing needs escaping. Every decoder takes any bytes and answers with a
-message or `Garbled`. Knows neither processes nor event loops.
+message or `Garbled`; and it takes only what an encoder writes: what it has taken is the same bytes again when it is
+encoded. Knows neither processes nor event loops.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ _LARGE = b"large"
 _PACKET = 64 * 1024  # a SEQPACKET message fails at about 213 KB; larger ones travel as a file
 _FDS = 8
 _HEADER = struct.Struct("!II")
+_DIGITS = 19
+_TOO_LARGE = 1 << 63
+"""For the kernel, whose numbers some of ours become."""
+_NEVER = float("inf")
 
 
 class Garbled(ValueError):
@@ -47,10 +52,37 @@ def environment_block(env: Mapping[str, str]) -> bytes:
 def environment_of(block: bytes) -> dict[bytes, bytes]:
     if not block:
         return {}
+    pairs = block.split(b"\0")
     try:
-        return dict([pair.split(b"=", 1) for pair in block.split(b"\0")])
+        env = dict([pair.split(b"=", 1) for pair in pairs])
     except ValueError as error:
         raise Garbled("environment") from error
+    if len(env) < len(pairs):
+        raise Garbled("environment")  # a name stands there twice
+    return env
+
+
+def _whole(field: bytes) -> int:
+    """As `%d` writes it. Without `int`'s blanks, signs, underscores and zeros."""
+    if not field.isdigit() or len(field) > _DIGITS or (field[0] == 48 and field != b"0"):
+        raise Garbled("number")
+    if (number := int(field)) >= _TOO_LARGE:
+        raise Garbled("number")
+    return number
+
+
+def _seconds(field: bytes) -> float:
+    """As `%r` writes it; perhaps for ever, but neither below 0 nor no number."""
+    seconds = float(field)
+    if not seconds >= 0 or b"%r" % seconds != field:
+        raise Garbled("seconds")
+    return seconds
+
+
+def _flags(field: bytes) -> list[bool]:
+    if field.strip(b"01"):
+        raise Garbled("flags")
+    return [flag == 49 for flag in field]
 
 
 class Start:
@@ -65,6 +97,7 @@ class Start:
         "cap",
         "confinement",
         "cwd",
+        "ender",
         "env",
         "grace",
         "has_state",
@@ -105,6 +138,7 @@ class Start:
         session: bool = False,
         stages: bool = False,
         waits: bool = False,
+        ender: bytes = b"",
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -112,7 +146,7 @@ class Start:
         self.merge = merge
         self.keep = keep
         self.reusable = reusable
-        """A shell for the next command may be started ahead, just like this one's."""
+        """A shell for the next command may be started ahead, just like this one's: not if it has files of its own."""
         self.has_stdin = has_stdin
         self.has_state = has_state
         self.bash = bash
@@ -137,12 +171,14 @@ class Start:
         """The shell is to tell how each command of its last pipeline ended."""
         self.waits = waits
         """The shell is to wait for its jobs."""
+        self.ender = ender
+        """Shell text that ends it, where signals from here do not reach it; empty for none."""
 
     def message(self) -> bytes:
         flags = (
             self.merge,
             self.keep,
-            self.reusable,
+            self.reusable and not (self.has_stdin or self.has_state or self.text is None),
             self.has_stdin,
             self.has_state,
             self.text is None,
@@ -155,11 +191,12 @@ class Start:
             (
                 START,
                 b"%d" % self.tag,
-                b"%r" % self.timeout,
-                b"%r" % self.grace,
+                b"%r" % float(self.timeout),
+                b"%r" % float(self.grace),
                 bytes([48 + flag for flag in flags]),
                 self.private,
                 self.task,
+                self.ender,
                 b"%d" % self.cap,
                 self.bash,
                 self.cwd,
@@ -172,30 +209,41 @@ class Start:
     @classmethod
     def parse(cls, message: bytes) -> Start:
         try:
-            _, tag, timeout, grace, flags, private, task, cap, bash, cwd, text, size, rest = message.split(b"\0", 12)
-            merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = (flag == 49 for flag in flags)
+            verb, tag, timeout, grace, flags, private, *others = message.split(b"\0", 13)
+            task, ender, cap, bash, cwd, text, length, rest = others
+            merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = _flags(flags)
             apart, session, stages, waits = rare
+            size, wait = _whole(length), _seconds(grace)
+            if (
+                verb != START
+                or size > len(rest)
+                or wait == _NEVER
+                or (text_is_file and text)
+                or (reusable and (has_stdin or has_state or text_is_file))
+            ):
+                raise Garbled("start")
             return cls(
-                tag=int(tag),
-                timeout=float(timeout),
-                grace=float(grace),
+                tag=_whole(tag),
+                timeout=_seconds(timeout),
+                grace=wait,
                 merge=merge,
                 keep=keep,
-                reusable=reusable and not (has_stdin or has_state or text_is_file),
+                reusable=reusable,
                 has_stdin=has_stdin,
                 has_state=has_state,
                 bash=bash,
                 cwd=cwd,
                 text=None if text_is_file else text,
-                env=rest[int(size) :],
-                confinement=rest[: int(size)],
+                env=rest[size:],
+                confinement=rest[:size],
                 apart=apart,
                 private=private,
                 task=task,
-                cap=int(cap),
+                cap=_whole(cap),
                 session=session,
                 stages=stages,
                 waits=waits,
+                ender=ender,
             )
         except ValueError as error:
             raise Garbled("start") from error
@@ -222,9 +270,11 @@ class Adoption:
     @classmethod
     def parse(cls, message: bytes) -> Adoption:
         try:
-            _, task, cap, seen, flags = message.split(b"\0")
-            detached, live = (flag == 49 for flag in flags)
-            return cls(task=task, cap=int(cap), seen=int(seen), detached=detached, live=live)
+            verb, task, cap, seen, flags = message.split(b"\0")
+            detached, live = _flags(flags)
+            if verb != ADOPT:
+                raise Garbled("adopt")
+            return cls(task=task, cap=_whole(cap), seen=_whole(seen), detached=detached, live=live)
         except ValueError as error:
             raise Garbled("adopt") from error
 
@@ -341,7 +391,10 @@ _FLAGS = _CLOEXEC | socket.MSG_DONTWAIT  # whatever a thread that is sending has
 
 def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
     """`socket.recv_fds` would do, did it not ignore its flags: a command must not inherit what passes through here."""
-    data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
+    try:
+        data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
+    except ConnectionResetError:  # it closed before it had read all: Linux says so once, before what it had sent itself
+        data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
     fds: list[int] = []
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

@@ -13,7 +13,7 @@ from collections import deque
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
 from nacre.keeper.happenings import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
-from nacre.keeper.live import LiveRun, Stillborn
+from nacre.keeper.live import Elsewhere, Live, LiveRun
 from nacre.keeper.run import EXIT
 from nacre.patterns import later
 from nacre.result import TaskRef
@@ -28,14 +28,13 @@ _RATHER = (
 
 
 class Following:
-    def __init__(
-        self, run: LiveRun | Stillborn, collector: Collector, request: Request, ctx: ToolContext, plan: Plan
-    ) -> None:
+    def __init__(self, run: Live, collector: Collector, request: Request, ctx: ToolContext, plan: Plan) -> None:
         self._run = run
         self._collector = collector
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
-        self._until = None if plan.yield_after is None else self._began[1] + plan.yield_after
+        after = None if isinstance(run, Elsewhere) else plan.yield_after
+        self._until = None if after is None else self._began[1] + after
         self._waiting: deque[Happening] = deque()
         """What has happened and was not told yet."""
         self._yielding = False
@@ -89,6 +88,10 @@ class Following:
     async def adopt(self, last: Happening) -> None:
         """Make a task of what it left running, so that somebody can read it and end it."""
         run = self._run
+        if isinstance(run, Elsewhere):
+            self.task = run.task
+            self.remarks += run.remarks
+            return
         if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return
         if isinstance(run, LiveRun):

@@ -15,7 +15,7 @@ from nacre.hidden import remember
 from nacre.keeper.client import Folder
 from nacre.keeper.folder import LOG, STDIN
 from nacre.keeper.happenings import Adopted, Happening, NotAdopted, Vanished
-from nacre.keeper.live import LiveRun, Stillborn
+from nacre.keeper.live import Live, LiveRun
 from nacre.keeper.log import Log
 from nacre.keeper.wire import Adoption
 from nacre.result import TaskRef
@@ -107,7 +107,7 @@ def _log_name(plan: Plan, id: str) -> str:
 
 
 async def promote(
-    run: LiveRun | Stillborn, collector: Collector, request: Request, ctx: ToolContext, plan: Plan, began: float
+    run: Live, collector: Collector, request: Request, ctx: ToolContext, plan: Plan, began: float
 ) -> tuple[TaskRef | None, list[Happening]]:
     """The task that it goes on as, or what has happened meanwhile: it has ended.
 
@@ -146,7 +146,7 @@ async def adopt(run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, be
             if isinstance(answer, Adopted):
                 return reference(folder, plan, answer.pid, answer.pgid)
             stores.discard(folder.path)
-            return "" if answer.gone else answer.reason
+            return "" if answer.gone else f"{answer.reason}."
     except InvalidRequest as error:
         return error.message
     except OSError as error:  # no descriptor left to look with

@@ -113,7 +113,8 @@ def _make_private(path: str) -> None:
         return
     except FileNotFoundError:
         _make_private(os.path.dirname(path))
-        os.mkdir(path, 0o700)
+        with contextlib.suppress(FileExistsError):  # another program was faster
+            os.mkdir(path, 0o700)
 
 
 def _mark_live(store: str, name: str) -> None:

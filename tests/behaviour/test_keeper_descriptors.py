@@ -1,0 +1,146 @@
+"""Keepers with few descriptors, or none that is free: whatever they cannot start is told so, and they live on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.hosts import run_host
+from tests.support.lifeline import Gate
+
+pytestmark = pytest.mark.linux
+
+KINDS = {
+    "command": "Request('echo hi; exit 7')",
+    "long command": "Request('echo hi; exit 7' + ' ' * 100_000)",
+    "command with input": "Request('cat; exit 7', stdin='hi\\n')",
+    "command that may become a task": "Request('echo hi; exit 7', yield_after=60)",
+    "command that may leave something": "Request('echo hi; exit 7', leftovers='detach')",
+    "task": "Request('echo hi; exit 7', mode='background')",
+}
+"""All of them print the same and end at once."""
+
+
+@pytest.mark.parametrize("access", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_keeper_has_no_descriptors_for_could_not_start_and_says_what_to_do(
+    tmp_path: Path, kind: str, access: int
+) -> None:
+    program = f"""
+        import asyncio, os, sys
+        from nacre import Bash, Limits, Request, ToolContext
+        from nacre.keeper.client import client
+        from nacre.result import Exited, NotStarted
+        from tests.support.descriptors import few_descriptors
+
+        async def main():
+            store, bash, said = sys.argv[1], Bash(), []
+            ctx = ToolContext(output_dir=store, access=bash.access_modes[{access}], limits=Limits(tasks=1000))
+            assert (await bash.run("echo first")).output == "first\\n"
+            keeper = client().pid
+            for most in range(62, 96):
+                with few_descriptors(keeper, most):
+                    result = await bash.run({KINDS[kind]}, ctx)
+                if isinstance(result.outcome, NotStarted):
+                    assert "ulimit -n" in result.outcome.hint, (most, result)
+                    assert result.task is None, (most, result)
+                else:
+                    assert (result.outcome, result.output) == (Exited(7), "hi\\n"), (most, result)
+                said.append(isinstance(result.outcome, NotStarted))
+            assert client().pid == keeper
+            print(said[0], said[-1])
+            names = [name for name in os.listdir(store) if name[0] != "."] if os.path.isdir(store) else []
+            print([name for name in names if not os.path.exists(f"{{store}}/{{name}}/status.json")])
+
+        asyncio.run(main())
+    """
+    assert run_host(program, tmp_path / "tasks") == "True False\n[]\n"
+
+
+def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves(tmp_path: Path) -> None:
+    program = """
+        import asyncio, os, signal, sys
+        from nacre import Bash, Request, Tasks, ToolContext
+        from nacre.keeper.client import client
+        from tests.support.census import is_alive
+        from tests.support.descriptors import few_descriptors
+        from tests.support.waiting import until
+
+        async def main():
+            bash, ctx = Bash(), ToolContext(output_dir=sys.argv[1])
+            result = await bash.run(Request("echo $PPID; exec sleep 300", mode="background"), ctx)
+            tasks = Tasks(sys.argv[1])
+            said = await until(lambda: tasks.output(result.task.id).text, "its first line")
+            keeper = client().pid
+            with few_descriptors(keeper, 64):
+                os.kill(int(said), signal.SIGKILL)
+                await until(lambda: not is_alive(result.task.pid), "its end")
+            print((await bash.run("echo $PPID")).output == f"{keeper}\\n")
+
+        asyncio.run(main())
+    """
+    assert run_host(program, tmp_path / "tasks") == "True\n"
+
+
+def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long() -> None:
+    program = """
+        import asyncio, os
+        from nacre import Bash, Chunk, Ended, Request
+        from nacre.keeper.client import client
+        from tests.support.descriptors import few_descriptors
+
+        async def main():
+            bash, others = Bash(), []
+            for _ in range(2):  # or whatever is found could only belong to one of them
+                others.append(bash.stream("echo; sleep 300"))
+                await anext(others[-1])
+            left = f"(setsid sleep 300 & echo $!); sleep 300"
+            async for event in bash.stream(Request(left, timeout=1)):
+                if isinstance(event, Chunk):
+                    none = few_descriptors(client().pid, 64)
+                    none.__enter__()
+                    child = int(event.text)
+                elif isinstance(event, Ended):
+                    none.__exit__(None, None, None)
+                    print(event.result.summary)
+            try:
+                os.kill(child, 0)
+            except ProcessLookupError:
+                print("gone")
+            for other in others:
+                await other.aclose()
+
+        asyncio.run(main())
+    """
+    assert run_host(program) == "timed out after 1 s\ngone\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "options", "remark"),
+    [
+        ("sleep 0.5 & exit 7", "leftovers='detach'", "What it left running is no task: Too many open files."),
+        ("sleep 3; exit 7", "yield_after=2", "It could not go on as a task: A task cannot be kept in "),
+    ],
+)
+def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
+    gate: Gate, end: str, options: str, remark: str
+) -> None:
+    program = f"""
+        import asyncio, sys
+        from nacre import Bash, Chunk, Ended, Request
+        from tests.support.descriptors import few_descriptors
+
+        async def main():
+            async for event in Bash().stream(Request(sys.argv[1], {options})):
+                if isinstance(event, Chunk):
+                    none = few_descriptors(int(event.text), 64)
+                    none.__enter__()
+                    with open(sys.argv[2], "w") as gate:
+                        gate.write("go\\n")
+                elif isinstance(event, Ended):
+                    print(event.result.summary, [words.startswith({remark!r}) for words in event.result.remarks][-1])
+
+        asyncio.run(main())
+    """
+    assert run_host(program, f"echo $PPID; {gate.wait}; {end}", gate.path) == "exit 7 True\n"

@@ -1,0 +1,81 @@
+"""What a shell left running counts as left over when it does not end soon; on a busy machine, later."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from nacre.keeper import run as runs
+from nacre.keeper.processes import Seen
+from nacre.keeper.run import Run
+from nacre.keeper.spawn import Shell
+from nacre.keeper.wire import Channel, Start
+
+pytestmark = pytest.mark.linux
+
+LOOKS = 6
+"""At something that does nothing, before it counts as left over."""
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """Its shell is this process, which the test does not end."""
+    start = Start(
+        tag=1, timeout=60, grace=1, merge=True, keep=True, reusable=False, has_stdin=False, has_state=False,
+        bash=b"/bin/bash", cwd=b"/", text=b"", env=b"",
+    )  # fmt: skip
+    out, end = os.pipe()
+    control, theirs = Channel.pair()
+    with theirs:
+        yield Run(start, Shell(os.getpid(), (0, 0), out, None, -1, b""), control)
+    control.close()
+    os.close(out)
+    os.close(end)
+
+
+@pytest.fixture
+def idle() -> Iterator[int]:
+    """A process that computes nothing."""
+    with subprocess.Popen(["sleep", "300"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def seen(pid: int, state: str) -> dict[int, Seen]:
+    return {pid: Seen(pid, 1, pid, pid, state, "tee")}
+
+
+def looks(run: Run, *states: dict[int, Seen]) -> int:
+    """How often it is looked at again."""
+    count = 0
+    for members in states:
+        if not run.may_end(members):
+            break
+        count += 1
+    return count
+
+
+def test_what_sleeps_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
+    assert looks(run, *[seen(idle, "S")] * 100) == LOOKS
+
+
+def test_what_waits_for_a_processor_is_looked_at_until_it_has_had_one(run: Run, idle: int) -> None:
+    assert looks(run, *[seen(idle, "R")] * 100, *[seen(idle, "S")] * 100) == 100 + LOOKS
+
+
+def test_what_computes_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
+    run.computed[idle] = -1000  # as if it had had a processor since the first look
+    assert looks(run, *[seen(idle, "R")] * 100) == LOOKS
+
+
+def test_what_gets_no_processor_for_long_is_left_over_all_the_same(run: Run, idle: int) -> None:
+    run.stopped -= 10
+    assert looks(run, *[seen(idle, "R")] * 100) == LOOKS
+
+
+def test_what_grows_is_not_about_to_end(run: Run) -> None:
+    grown = [seen(2**22 + number, "R") for number in range(100)]
+    assert looks(run, *grown) == runs._MANY + 1 + LOOKS
