@@ -27,16 +27,17 @@ from tests.support.census import MARK
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
     parser.add_argument("--fault", action="append", metavar="NAME", help=f"or the beginning of it: {', '.join(FAULTS)}")
-    parser.add_argument("--rounds", type=int, default=500, help="in all (default: 500)")
+    parser.add_argument("--rounds", type=int, help="in all, instead of as many as each fault has in a whole run")
     parser.add_argument("--seed", type=int, default=0, help="of the first round")
     asked = parser.parse_args()
     chosen = [name for name in FAULTS if asked.fault is None or name.startswith(tuple(asked.fault))]
     if not chosen:
         parser.error(f"there is no fault {asked.fault[0]!r}; there are {', '.join(FAULTS)}")
-    shares = sum(FAULTS[name].rounds for name in chosen)
+    whole = sum(FAULTS[name].rounds for name in chosen)
+    share = 1 if asked.rounds is None else asked.rounds / whole
     print(f"| {'fault':28} | rounds | failed | seconds |\n|{'-' * 30}|-------:|-------:|--------:|", flush=True)
     done = [
-        await _rounds(name, range(asked.seed, asked.seed + max(1, round(asked.rounds * FAULTS[name].rounds / shares))))
+        await _rounds(name, range(asked.seed, asked.seed + max(1, round(share * FAULTS[name].rounds))))
         for name in chosen
     ]
     rounds, failed, seconds = (sum(column) for column in zip(*done, strict=True))

@@ -35,10 +35,9 @@ def below() -> dict[int, str]:
     return {pid: command_line(pid) for pid in found if is_alive(pid)}
 
 
-def lasting(look: Callable[[], dict[int, str]], *, within: float) -> dict[int, str]:
+def lasting(look: Callable[[], dict[int, str]], *, until: float) -> dict[int, str]:
     """What it still finds when all that ends by itself has ended."""
-    end = time.monotonic() + within
-    while (left := look()) and time.monotonic() < end:
+    while (left := look()) and time.monotonic() < until:
         time.sleep(0.02)
     return left
 

@@ -11,14 +11,14 @@ from faults.round import Fault
 class Kind(NamedTuple):
     fault: Fault
     rounds: int
-    """Of 500."""
+    """In a whole run."""
 
 
 FAULTS = {
-    "program killed": Kind(killed.host, 90),
-    "keeper killed": Kind(killed.keeper, 90),
-    "task's keeper killed": Kind(killed.task_keeper, 60),
-    "shell killed": Kind(killed.shell, 90),
+    "program killed": Kind(killed.host, 130),
+    "keeper killed": Kind(killed.keeper, 130),
+    "task's keeper killed": Kind(killed.task_keeper, 100),
+    "shell killed": Kind(killed.shell, 140),
     "program stopped": Kind(stopped.host, 20),
     "keeper or shell stopped": Kind(stopped.others, 30),
     "disk full": Kind(disks.full, 25),

@@ -16,10 +16,13 @@ from tests.support.waiting import until
 
 _HOST = """
     import asyncio, sys, tempfile
+    from dataclasses import replace
     tempfile.tempdir = sys.argv[3]
     from nacre import Bash, Limits, Request, ToolContext
+    from nacre.profiles import DEFAULT
     async def main():
-        bash, ctx = Bash(), ToolContext(output_dir=sys.argv[1], limits=Limits(tasks=1000))
+        bash = Bash(replace(DEFAULT, grace=0.3))  # one of its commands takes all of it
+        ctx = ToolContext(output_dir=sys.argv[1], limits=Limits(tasks=1000))
         async def tasks():
             for _ in range(3):
                 result = await bash.run(Request(sys.argv[2], mode="background"), ctx)

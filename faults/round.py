@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ from nacre.result import Exited
 from nacre.tasks import Tasks
 from tests.support.census import fds, strays
 from tests.support.hosts import run_host
+
+_LEAVING = 30.0
+"""Seconds for everything to be gone after a round, which only what stays can take."""
 
 
 class Wrong(Exception):
@@ -90,7 +94,7 @@ class Round:
 
     async def program(self, text: str, *arguments: object, **options: Any) -> str:
         """What a program of its own prints; it has to succeed. With the options of `run_host`."""
-        return await asyncio.to_thread(partial(run_host, text, *arguments, within=2 * PATIENCE, **options))
+        return await asyncio.to_thread(partial(run_host, text, *arguments, within=PATIENCE, **options))
 
     async def started(self, command: str = COUNT) -> str:
         """A task."""
@@ -118,14 +122,14 @@ Fault: TypeAlias = Callable[[Round], Awaitable[None]]
 
 
 async def play(fault: Fault, seed: int) -> str:
-    """What was wrong in this round; empty if nothing was."""
+    """What was wrong in this round; empty if nothing was. Bounded: see `PATIENCE` and `_LEAVING`."""
     place = Path(tempfile.mkdtemp(prefix="nacre-faults-")).resolve()
     try:
         with no_way_out():
             client().dismiss()
             there, open_files = below().keys(), fds(os.getpid())
             try:
-                async with asyncio.timeout(3 * PATIENCE):
+                async with asyncio.timeout(2 * PATIENCE):
                     round = Round(random.Random(seed), place)
                     await fault(round)
                     await _afterwards(round)
@@ -154,9 +158,10 @@ async def _afterwards(round: Round) -> None:
 def _left(there: Set[int]) -> dict[int, str]:
     """What commands have left while their keeper lives, and what else when it has gone. Killed, or it would be in the
     way of the next round."""
-    left = lasting(strays, within=PATIENCE)
+    end = time.monotonic() + _LEAVING
+    left = lasting(strays, until=end)
     client().dismiss()
-    left |= lasting(lambda: {pid: what for pid, what in below().items() if pid not in there}, within=PATIENCE)
+    left |= lasting(lambda: {pid: what for pid, what in below().items() if pid not in there}, until=end)
     for pid in left:
         with suppress(OSError):
             os.kill(pid, signal.SIGKILL)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-
-import pytest
 
 from faults.round import Round, need
+from tests.support.processes import as_user
 
 _PROGRAM = "import sys; from faults import starved; getattr(starved, sys.argv[1])(*sys.argv[2:])"
+_ROOM = 6
+"""For a keeper, a shell, two processes of its own, a thread of the program, and a task's keeper that is about to go."""
 
 
 async def descriptors(round: Round) -> None:
@@ -30,16 +30,11 @@ async def processes(round: Round) -> None:
     """No more of them for this user, before the first command or after it."""
     through, store = list[str](), round.place / "theirs"
     if os.geteuid() == 0:  # whom no such limit holds
-        if shutil.which("setpriv") is None:
-            pytest.skip("there is no setpriv, to run as another user")
         user = round.random.randrange(50_000, 60_000)
         round.place.chmod(0o755)
         store.mkdir()
         os.chown(store, user, user)
-        # a user who may read all that root may: this Python and the project, wherever they are
-        may = "-all,+dac_read_search"
-        through = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
-        through += [f"--{which}={may}" for which in ("inh-caps", "ambient-caps", "bounding-set")]
-    room, cold = round.random.randrange(4, 16), round.random.choice(("", "cold"))
+        through = as_user(user)
+    room, cold = round.random.randrange(_ROOM, 16), round.random.choice(("", "cold"))
     said = await round.program(_PROGRAM, "no_processes", store, room, cold, through=through)
     need(said == "good\n", f"room for {room} {cold}: it said {said!r}")

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import nacre.asked
 import nacre.passing  # noqa: F401  with `get_ready`, what `call` loads before it runs anything, or raises OSError
@@ -23,6 +21,7 @@ from nacre.tasks import Tasks
 from nacre.tool import ending
 from nacre.views.answers import get_ready
 from tests.support.descriptors import limit_descriptors, no_descriptor_left
+from tests.support.processes import end, limit_processes, no_process_left
 
 get_ready(Bash().profile.view)
 _ENOUGH = 1024
@@ -90,16 +89,15 @@ def no_processes(store: str, room: str, cold: str) -> None:
     """All that the user may have are there, then all but one, but two…; `cold`: before there is a keeper."""
 
     async def program() -> None:
-        most = _threads_of_this_user() + int(room)
-        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        limit_processes(int(room))
         bash = Bash()
         if not cold:
             assert (await bash.run("echo warm")).output == "warm\n"
-        with _no_process_left(most) as held:
+        with no_process_left() as held:
             for number in range(2):
                 await _attempt(bash, store, number)
                 if held:
-                    _end(held.pop())
+                    end(held.pop())
         await _all_is_well(bash, store)
 
     asyncio.run(program())
@@ -134,32 +132,3 @@ async def _all_is_well(bash: Bash, store: str) -> None:
     result = await bash.run("echo fine | cat; exit 7")
     assert (result.outcome, result.output) == (Exited(7), "fine\n"), result
     print("good")
-
-
-def _threads_of_this_user() -> int:
-    """Which is what the kernel counts."""
-    count = 0
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with suppress(OSError):
-            if os.stat(f"/proc/{pid}").st_uid == os.getuid():
-                count += len(os.listdir(f"/proc/{pid}/task"))
-    return count
-
-
-@contextmanager
-def _no_process_left(most: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """End one of the list, and one may be started."""
-    held: list[subprocess.Popen[bytes]] = []
-    with suppress(BlockingIOError):
-        while len(held) < most:
-            held.append(subprocess.Popen(["sleep", "300"]))
-    try:
-        yield held
-    finally:
-        for each in held:
-            _end(each)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()

@@ -61,7 +61,7 @@ def _shares(names: list[str], cases: int) -> dict[str, int]:
 def _show(failure: Failure) -> None:
     """A long one only by its beginning; its seed makes it again."""
     print(f"\n--- {failure.target}, seed {failure.seed}\n{failure.case[:_SHOWN]!r}\n=> {failure.wrong[:_SHOWN]}")
-    if len(failure.case) <= _SHOWN:
+    if 0 < len(failure.case) <= _SHOWN:
         print(f"to keep it: {failure.line}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -10,9 +11,12 @@ from hypothesis import strategies as st
 from fuzz.reading import PIECES, SIGNS, Reading
 
 _BATCH = 50
-_WORDS = st.sampled_from(
-    ("a", "rm", "-rf", "/", "~", "$x", '"$@"', "x=1", "1", "*", "{a,b}", "git", "push", "in", "''")
-)
+_LEAST = 6
+"""Characters of a text that says anything."""
+_ROUNDS = 20
+"""Times that hypothesis is asked for more: it repeats itself, and begins with what is small."""
+_SAID = ("a", "rm", "-rf", "/", "~", "$x", '"$@"', "x=1", "1", "*", "{a,b}", "git", "push", "in", "''")
+_WORDS = st.sampled_from(_SAID)
 _TOKENS = st.one_of(st.sampled_from(PIECES), st.sampled_from(SIGNS), _WORDS)
 _NESTS = (
     "$(%s)", "(%s)", "{ %s; }", '"%s"', "'%s'", "`%s`", "$((%s))", "${x:-%s}", "${x/%s/y}", "[[ %s ]]", "a[%s]=1",
@@ -29,12 +33,20 @@ def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.sampled_from(_NESTS).flatmap(filled)
 
 
+def _long(number: int) -> str:
+    """Some kilobytes, of which hypothesis only chooses the seed: to draw each sign would take it a second."""
+    made = random.Random(number)
+    parts = made.choice((SIGNS + "ab1 ", PIECES, (*PIECES, *SIGNS, *_SAID), tuple(f"{each} " for each in _SAID)))
+    return made.choice(("", " ")).join(made.choices(parts, k=made.randint(100, 1_500)))
+
+
 _TEXTS = st.one_of(
-    st.text(),
-    st.binary(max_size=500).map(lambda data: data.decode(errors="surrogateescape")),
-    st.lists(_TOKENS, max_size=60).map("".join),
-    st.lists(_TOKENS, max_size=60).map(" ".join),
+    st.text(min_size=_LEAST),
+    st.binary(min_size=_LEAST, max_size=500).map(lambda data: data.decode(errors="surrogateescape")),
+    st.lists(_TOKENS, min_size=5, max_size=60).map("".join),
+    st.lists(_TOKENS, min_size=5, max_size=60).map(" ".join),
     st.recursive(_WORDS, _nested, max_leaves=25),
+    *(st.integers(first, 2**62).map(_long) for first in range(3)),
 )
 
 
@@ -49,15 +61,23 @@ class Guessing(Reading):
         number, at = divmod(seed, _BATCH)
         if self._batch[0] != number:
             self._batch = number, _drawn(number)
-        return self._batch[1][at % len(self._batch[1])]
+        return self._batch[1][at]
 
 
 def _drawn(number: int) -> list[str]:
-    found: list[str] = []
+    """Texts that are all different, and none of them next to nothing."""
+    found: dict[str, None] = {}
+    for turn in range(_ROUNDS):
+        _draw(found, number * _ROUNDS + turn)
+        if len(found) >= _BATCH:
+            return list(found)[-_BATCH:]  # those that it begins with are the same every time
+    raise AssertionError(f"hypothesis has made up no more than {len(found)} texts of {_BATCH}")
 
+
+def _draw(found: dict[str, None], number: int) -> None:
     @seed(number)
     @settings(
-        max_examples=_BATCH,
+        max_examples=2 * _BATCH,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -65,7 +85,7 @@ def _drawn(number: int) -> list[str]:
     )
     @given(_TEXTS)
     def take(text: Any) -> None:
-        found.append(text)
+        if len(text.strip()) >= _LEAST and len(found) < 2 * _BATCH:
+            found[text] = None
 
     take()
-    return found

@@ -154,9 +154,9 @@ def _is_id(id: object) -> bool:
 
 def _answered(client: Raw, asked: Counter[int | str], last: str) -> str:
     """What is wrong with the answers; returns when all have come."""
-    waiting = {*asked, last}
+    waiting = asked + Counter([last])
     seen: Counter[int | str] = Counter()
-    while waiting:
+    while +waiting:
         message = client.receive()
         if "method" in message:
             if "id" in message:
@@ -168,7 +168,7 @@ def _answered(client: Raw, asked: Counter[int | str], last: str) -> str:
         if id is None:
             continue
         seen[id] += 1
-        waiting.discard(id)
+        waiting[id] -= 1
         if id in asked and seen[id] > asked[id]:
             return f"a second answer to {id!r}: {message}"
     return ""

@@ -75,14 +75,18 @@ class Reading:
         """One of the corpus."""
         return made.choice(self._commands)
 
+    def slow(self, text: str, policy: Policy, took: float) -> str:
+        """Whether that is too long."""
+        most = FIRST + EACH * len(text)
+        return f"it takes {took:.1f} s for {len(text):,} characters, and may take {most:.1f}" if took > most else ""
+
     def wrong(self, text: str) -> str:
         text = text.replace("\0", "")
         for policy in (Policy(), _POLICY):
             start = time.process_time()
             verdict = check(text, cwd="/home/dev/project", policy=policy)
-            took, most = time.process_time() - start, FIRST + EACH * len(text)
-            if took > most:
-                return f"it takes {took:.1f} s for {len(text):,} characters, and may take {most:.1f}"
+            if said := self.slow(text, policy, time.process_time() - start):
+                return said
             json.dumps(verdict.to_dict())
             for finding in verdict.findings:
                 if not 0 <= finding.start <= finding.end <= len(text):

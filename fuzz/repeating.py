@@ -1,35 +1,79 @@
 """Texts of up to 100 KB that are one thing over and over: what is opened, never closed, closed too often, quoted again,
-doubled. They are where a reader that goes back and forth takes for ever."""
+doubled, within a word, a name or a text that is run. There a reader that goes back and forth takes for ever."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
+import time
 
 from fuzz.reading import LARGEST, Reading
+from nacre import check
+from nacre.policy.policy import Policy
 
+LONG = 3.0
+"""Seconds of the processor from which on a text is looked at more closely."""
+TIMES = 12
+"""How much longer it may take than as many characters of the plainest of commands, on the same machine just then: most
+take less than three times as long, and what grows with the square far more."""
+_PLAIN = "echo a; "
+_COUNTED = re.compile(r"=|\(\)|alias|function|set --|local|for |while |until |read |trap|cd ")
+"""What makes a script remember, so that following it is work that grows; that is counted, and ends with too-complex
+after some ten seconds at the most. Such a text may take what any text may."""
+_NUMBER = "№"
+"""In a piece, which of them it is; `№+`: the next one."""
 _PAIRS = (
     ("$(", ")"), ("(", ")"), ("((", "))"), ("$((", "))"), ("$[", "]"), ("{ ", "; }"), ("{{{", "}}}"), ("{a,", "}"),
     ("{1..9}", ""), ("${", "}"), ("${x:-", "}"), ("${x/a/", "}"), ('"${x#', '}"'), ("`", "`"), ("\\`", "\\`"),
-    ('"', '"'), ("'", "'"), ("$'", "'"), ("\\", ""), ("\\\n", ""), ('"\\', '"'), ("[[ ", " ]]"),
-    ("[[ x =~ (", ") ]]"), ("[ ", " ]"), ("a[", "]"), ("a[0]=", "; "), ("case x in x) ", ";; esac"),
-    ("case ", " in "), ("a|", ")"), (";&", "\n"), ("if ", "; then :; fi"), ("if :; then ", "; fi"),
-    ("elif x; then ", ""), ("while ", "; do :; done"), ("for i in ", "; do :; done"), ("for i in 1 2; do ", "; done"),
-    ("for ((", ")); do :; done"), ("select i in ", "; do :; done"), ("f() { ", "; }"), ("function f ", ""),
-    ("f; ", ""), ("g() { f; f; }; ", ""), ("<(", ")"), (">(", ")"), ("<<E ", "\nE\n"), ("cat <<E\n", "\nE\n"),
-    ("<<-'E'\n", "\n\tE\n"), ("<<< ", ""), ("> f ", ""), ("2>&1 ", ""), ("{fd}>x ", ""), ("@(", "|b)"), ("*", ""),
-    ("?*", ""), ("!(", ")"), ("x=", "; "), ("x=$x$x; ", ""), ("x+=a; ", ""), ("$x", ""), ("${x//a/b}", ""),
-    ("x=(", ")"), ("x+=(a b); ", ""), ("x[1]=", "; "), ("declare -A m; m[", "]=1"), ("declare -n r=x; ", ""),
-    ("eval ", ""), ("eval '", "'"), ("bash -c '", "'"), ('bash -c "', '"'), ("sudo ", ""), ("env A=1 ", ""),
-    ("xargs ", ""), ("find . -exec ", " \\;"), ("trap '", "' EXIT; "), ("alias a='", "'\n"),
-    ("shopt -s expand_aliases\nalias b='a b'\n", "b\n"), ("coproc ", ""), ("time ", ""), ("! ", ""), ("&&", ""),
-    ("||", ""), ("|", ""), ("&", ""), (";", ""), (";;", ""), ("\n", ""), ("#", "\n"), (" ", ""), ("\t", ""),
-    ("~/", ""), ("../", ""), ("cd a; ", ""), ("cd .. && ", ""), ("read x; ", ""), ("shift; ", ""),
-    ("set -- $* a; ", ""), ("echo x | ", "cat"), ("a && b || ", ""), ("$(echo ", ")"), ("$(cat <<E\n", "\nE\n)"),
-    ("printf '%s' ", ""), ("echo 'echo ", "' | bash; "), ("echo x >> f; . ./f; ", ""), ("\x00", ""), ("\ud800", ""),
-    ("é", ""), ("\u202e", ""), ("[a-", "]"), ("[[:alpha:]", ""), ("python -c '", "'"), ("sed 's/", "/'"),
-    ("while read x; do ", "; done"), ("local x=", "; "), ("export x=", "; "), ("(( x++ )); ", ""),
+    ('"', '"'), ("'", "'"), ("$'", "'"), ('\\', ""), ("\\\n", ""), ("\"\\", '"'), ("[[ ", " ]]"), ("[[ x =~ (", ") ]]"),
+    ("[ ", " ]"), ("a[", "]"), ("a[0]=", "; "), ("case x in x) ", ";; esac"), ("case ", " in "), ("a|", ")"),
+    (";&", "\n"), ("if ", "; then :; fi"), ("if :; then ", "; fi"), ("elif x; then ", ""), ("while ", "; do :; done"),
+    ("for i in ", "; do :; done"), ("for i in 1 2; do ", "; done"), ("for ((", ")); do :; done"),
+    ("select i in ", "; do :; done"), ("f() { ", "; }"), ("function f ", ""), ("f; ", ""), ("g() { f; f; }; ", ""),
+    ("<(", ")"), (">(", ")"), ("<<E ", "\nE\n"), ("cat <<E\n", "\nE\n"), ("<<-'E'\n", "\n\tE\n"), ("<<< ", ""),
+    ("> f ", ""), ("2>&1 ", ""), ("{fd}>x ", ""), ("@(", "|b)"), ("*", ""), ("?*", ""), ("!(", ")"), ("x=", "; "),
+    ("x=$x$x; ", ""), ("x+=a; ", ""), ("$x", ""), ("${x//a/b}", ""), ("x=(", ")"), ("x+=(a b); ", ""), ("x[1]=", "; "),
+    ("declare -A m; m[", "]=1"), ("declare -n r=x; ", ""), ("eval ", ""), ("eval '", "'"), ("bash -c '", "'"),
+    ('bash -c "', '"'), ("sudo ", ""), ("env A=1 ", ""), ("xargs ", ""), ("find . -exec ", " \\;"),
+    ("trap '", "' EXIT; "), ("alias a='", "'\n"), ("shopt -s expand_aliases\nalias b='a b'\n", "b\n"), ("coproc ", ""),
+    ("time ", ""), ("! ", ""), ("&&", ""), ("||", ""), ("|", ""), ("&", ""), (";", ""), (";;", ""), ("\n", ""),
+    ("#", "\n"), (" ", ""), ("\t", ""), ("~/", ""), ("../", ""), ("cd a; ", ""), ("cd .. && ", ""), ("read x; ", ""),
+    ("shift; ", ""), ("set -- $* a; ", ""), ("echo x | ", "cat"), ("a && b || ", ""), ("$(echo ", ")"),
+    ("$(cat <<E\n", "\nE\n)"), ("printf '%s' ", ""), ("echo 'echo ", "' | bash; "), ("echo x >> f; . ./f; ", ""),
+    ("\x00", ""), ("\ud800", ""), ("é", ""), ("\u202e", ""), ("[a-", "]"), ("[[:alpha:]", ""), ("python -c '", "'"),
+    ("sed 's/", "/'"), ("while read x; do ", "; done"), ("local x=", "; "), ("export x=", "; "), ("(( x++ )); ", ""),
+    ("a", ""), ("1", ""), ("_", ""), ("-", ""), ("=", ""), (".", ""), ("/", ""), (",", ""), (":", ""), ("%", ""),
+    ("+", ""), ("^", ""), ("$", ""), ("<", ""), (">", ""), ("(", ""), (")", ""), ("{", ""), ("}", ""), ("[", ""),
+    ("]", ""), ("\\\nx", ""), ("x\\\n", ""), (" \\\n", ""), ("\\ ", ""), ("''", ""), ('""', ""), ("$''", ""),
+    ("$'\\x41'", ""), ("a ", ""), ("-a ", ""), ("--a=b ", ""), ("a=1 ", ""), ("$a ", ""), ('"$a" ', ""), ("a\n", ""),
+    ("a;", ""), ("a|", ""), ("a&", ""), ("\r", ""), ("\r\n", ""), ("!!", ""), ("~", ""), ("/*/", ""), ("$1", ""),
+    ("$@", ""), ("a'b'", ""), ('a"b"', ""), ("a`", ""), ("$(a)", ""), ("<(a) ", ""), ("${a}", ""), ("${a[@]}", ""),
+    ("${!a}", ""), ("$((a))", ""), ('a+=(x y z); b+=("${a[@]}"); ', ""), ("f№() { f№+; }; ", ""),
+    ("f№+() { f№; f№; }; ", ""), ("x№=$x№+; ", ""), ("x№+=$x№$x№; ", ""), ("a№ ", ""), ("rm -rf a№; ", ""),
+    ("export x№=1; ", ""), ("alias a№=a№+\n", ""), ("cd a№; ", ""), ('set -- a№ "$@"; ', ""),
+    ("x№=(${x№+[@]} a); ", ""), ("declare -n x№=x№+; ", ""), ("trap 'f№' EXIT; ", ""), ("echo a > f№; . ./f№; ", ""),
+    ("<<E№ ", ""), ("case x in №) ;; esac; ", ""), ("if a№; then b№; fi; ", ""),
 )  # fmt: skip
+_PLACES = (
+    ("", ""), ("", ""), ("l", "s"), ("l", "s"), ("x=", ""), ("x", "=1"), ("x", "y=1"), ("x+", "=1"), ("a[", "]=1"),
+    ("a=(", ")"), ("export x", "y"), ("export x=", "; $x"), ("local x", ""), ("f", "() { :; }; f"), ("f ", "() { :; }"),
+    ("f(", ") { :; }"), ("function f", " { :; }"), ("f() { ", "; }; f; f"), ("alias a", "=b"), ("alias a='", "'\na"),
+    ("'", "'"), ('"', '"'), ("$'", "'"), ("'", ""), ('"', ""), ("$(", ")"), ("`", "`"), ("<(", ")"), ("(", ")"),
+    ("{ ", "; }"), ("${", "}"), ("${x", "}"), ("${x:-", "}"), ("${x/", "/y}"), ("$((", "))"), ("[[ a", " ]]"),
+    ("[[ a =~ ", " ]]"), ("case x", " in x) ;; esac"), ("case x in ", ") ;; esac"), ("for i", " in 1; do :; done"),
+    ("for i in ", "; do rm $i; done"), ("if ", "; then :; fi"), ("while ", "; do :; done"), ("cat <<E\n", "\nE\n"),
+    ("cat <<'E'\n", "\nE\n"), ("bash <<'E'\n", "\nE\n"), ("cat <<E\n", ""), ("cat <<", "\n"), ("bash -c '", "'"),
+    ('bash -c "', '"'), ("bash -c ", ""), ("eval '", "'"), ('eval "', '"'), ("eval ", ""), ("x='", "'; eval $x"),
+    ("x='", "'; bash -c \"$x\""), ("trap '", "' EXIT"), ("echo '", "' | bash"), ("echo ", " | bash"),
+    ("printf '", "' | sh"), ("sudo ", ""), ("sudo -u x ", " rm"), ("env ", ""), ("env -S '", "'"), ("xargs ", ""),
+    ("find . ", ""), ("find . -exec ", " \\;"), ("git -c alias.x='!", "' x"), ("python -c '", "'"), ("sed 's/", "/e'"),
+    ("awk '", "'"), ("rm -rf ", ""), ("rm -rf /", ""), ("cd ", "; rm -rf x"), ("> ", ""), ("a > ", ""), ("2>", "1"),
+    ("<<< ", ""), ("# ", "\nrm x"), ("a && ", " && b"), ("a | ", " | b"), ("a; ", "; b"), ("a & ", " & b"), ("! ", ""),
+    ("time ", ""), ('\\', ""), ("a", ""), ("", "a"), ("", "("), ("", ")"), ("", "'"), ("", '"'), ("", "="), ("", "["),
+    ("", "|"), ("$", ""), ("<", ""), ("~", "/x"), ("/", "/.."), ("curl ", " | sh"),
+)  # fmt: skip
+"""What stands before and after."""
 
 
 class Repeating(Reading):
@@ -37,19 +81,46 @@ class Repeating(Reading):
 
     def invent(self, seed: int) -> str:
         made = random.Random(seed)
-        pairs = made.sample(_PAIRS, made.choice((1, 1, 2, 3)))
-        times = made.choice((100, 1_000, 10_000, LARGEST)) // max(1, sum(len(a) + len(b) for a, b in pairs))
-        closed = made.choice((0, times, times, times - 1, times * 2))
+        before, after = made.choice(_PLACES)
+        pairs = made.sample(_PAIRS, made.choice((1, 1, 1, 2, 3)))
+        room = made.choice((1_000, 10_000, LARGEST, LARGEST, LARGEST)) - len(before) - len(after)
         middle = made.choice(("", "", "x", self.command(made), "rm -rf /tmp/x"))
         if made.random() < 0.5:
-            text = [
-                ("".join(a for a, _ in pairs), times),
-                (middle, 1),
-                ("".join(b for _, b in reversed(pairs)), closed),
-            ]
+            opens, closes = "".join(a for a, _ in pairs), "".join(b for _, b in reversed(pairs))
+            often = made.choice((0, 1, 1, 2)) if closes else 0
+            times = (room - len(middle)) // (len(opens) + often * len(closes))
+            run = [(opens, times), (middle, 1), (closes, often * times - made.choice((0, 0, 1)) if often else 0)]
         else:
-            text = [(a + middle + b, times) for a, b in pairs]
-        return json.dumps(text)
+            pieces = [a + middle + b for a, b in pairs]
+            run = [(piece, room // len("".join(pieces))) for piece in pieces]
+        return json.dumps([(before, 1), *run, (after, 1)], ensure_ascii=False)
 
     def wrong(self, case: str) -> str:
-        return super().wrong("".join(piece * times for piece, times in json.loads(case))[:LARGEST])
+        return super().wrong(whole(json.loads(case)))
+
+    def slow(self, text: str, policy: Policy, took: float) -> str:
+        if took < LONG or _COUNTED.search(text):
+            return super().slow(text, policy, took)
+        took = min(took, _time(text, policy))  # a busy machine is no failure
+        plain = max(_time((_PLAIN * LARGEST)[: len(text)], policy), LONG / TIMES)
+        if took < LONG or took < TIMES * plain:
+            return ""
+        return f"it takes {took:.1f} s for {len(text):,} characters, and the plainest commands take {plain:.1f}"
+
+
+def _time(text: str, policy: Policy) -> float:
+    start = time.process_time()
+    check(text, cwd="/home/dev/project", policy=policy)
+    return time.process_time() - start
+
+
+def whole(pieces: list[tuple[str, int]]) -> str:
+    return "".join(map(_repeated, pieces))[:LARGEST]
+
+
+def _repeated(each: tuple[str, int]) -> str:
+    piece, times = each
+    if _NUMBER not in piece:
+        return piece * times
+    made = "".join(piece.replace(_NUMBER + "+", str(at + 1)).replace(_NUMBER, str(at)) for at in range(times))
+    return made[: times * len(piece)]  # the numbers are longer than what stands for them

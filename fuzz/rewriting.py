@@ -1,11 +1,12 @@
 """Writing a command in another way does not change what is said of it: quotes, spacing, line continuation, groups,
-conditions that hold, wrappers that change nothing."""
+conditions that hold, wrappers that change nothing, texts that a shell is given to run."""
 
 from __future__ import annotations
 
 import random
 import re
 from functools import cache
+from shlex import quote
 
 from fuzz.corpus import commands
 from nacre import check
@@ -14,6 +15,8 @@ from nacre.shell import read
 _CWD = "/home/dev/project"
 _PLAIN = re.compile(r"[\w./=:@,+-]+(?: [\w./=:@,+-]+)*")
 """Words that mean what they say, with one blank between them."""
+_RESERVED = ("coproc", "time")
+"""Words that are others when they are quoted, or stand behind a wrapper."""
 _BETWEEN = "\x1e"
 """Between the command and what was made of it, in a case."""
 
@@ -56,14 +59,17 @@ def _is_whole(command: str) -> bool:
 
 
 def _rewritten(text: str, made: random.Random) -> str:
-    if _PLAIN.fullmatch(text) and made.random() < 0.6:
-        words = text.split(" ")
+    words = text.split(" ")
+    if _PLAIN.fullmatch(text) and words[0] not in _RESERVED and made.random() < 0.6:
         if made.random() < 0.3 and "=" not in words[0]:
-            return made.choice(("sudo ", "env ", "command ", "nice ", "timeout 99 ", "nohup ", "env A=1 ")) + text
+            return made.choice(_WRAPPERS) + text
         if "=" not in words[0]:
             return "".join(_written(word, made) + made.choice((" ", "  ", "\t", " \\\n")) for word in words).strip(
                 " \t\\\n"
             )
+    if made.random() < 0.4:
+        around = made.choice(_TEXTS[:-1] if "{}" in text else _TEXTS)
+        return around.replace("run_", f"run_{len(text)}").replace("@@", quote(text))
     if text.endswith(("\n", ";")) or "#" in text:
         return made.choice(_AROUND_LINES).replace("@@", text)
     return made.choice(_AROUND + _AROUND_LINES).replace("@@", text)
@@ -86,6 +92,13 @@ def _written(word: str, made: random.Random) -> str:
     return made.choice(ways)
 
 
+_WRAPPERS = (
+    "sudo ", "sudo -u x ", "sudo -E ", "sudo -n -- ", "sudo A=1 ", "env ", "env -i ", "env -u A ", "env A=1 ",
+    "env -i A=1 B=2 ", "env -- ", "nice ", "nice -n 5 ", "nice -5 ", "timeout 99 ", "timeout 5 ", "timeout -k 1 5 ",
+    "timeout --signal=KILL 5 ", "nohup ", "command ", "command -p ", "time ", "time -p ", "setsid ", "stdbuf -oL ",
+    "ionice -c 3 ", "sudo env A=1 nice -n 5 timeout 5 ",
+)  # fmt: skip
+"""What runs the words that follow, and changes nothing about what they do."""
 _AROUND_LINES = (
     "{\n@@\n}", "(\n@@\n)", "if true; then\n@@\nfi", "\n@@", "true; @@", "true && @@", "for i in 1; do\n@@\ndone",
     ":;@@", "  @@", "while true; do\n@@\nbreak; done", "f() {\n@@\n}; f", "case x in x)\n@@\nesac",
@@ -95,3 +108,12 @@ _AROUND = (
     "for i in 1; do @@; done", "while true; do @@; break; done", "case x in x) @@;; esac", "f() { @@; }; f",
     "! { @@; }", "until false; do @@; break; done", "false || { @@; }",
 )  # fmt: skip
+_TEXTS = (
+    "eval @@", 'text_=@@; eval "$text_"', 'text_=@@; run_=text_; eval "${!run_}"', "bash -c @@", "sudo bash -c @@",
+    "timeout 9 bash -c @@", "text_=(bash -c @@); \"${text_[@]}\"", "export text_=@@; bash -c 'eval \"$text_\"'",
+    "bash <<< @@", "echo @@ | bash", "printf '%s\\n' @@ > z.sh; bash z.sh",
+    "source <(echo @@)", "trap @@ EXIT", "run_() { eval @@; }; run_", "run_() { \"$@\"; }; run_ bash -c @@",
+    "shopt -s expand_aliases\nalias run_=@@\nrun_", "echo k | xargs -IXYZZY bash -c @@",
+    "find . -maxdepth 0 -exec bash -c @@ \\;",
+)  # fmt: skip
+"""What runs a text that stands in it as one word. `find` is the last: it would put a path in place of `{}`."""

@@ -110,7 +110,7 @@ def _expected(command: Command) -> re.Pattern[str]:
     """What fits a command as it was read. A word that is not known may be any number of words, or none; a glob may be
     several; and what `xargs` and `find` hand out they hand out in pieces."""
     first, *rest = command.argv
-    text = rf"(?:.*/)?{pattern(command.name if plain(first) else first)}"
+    text = rf"(?:.*/)?{pattern(command.name if plain(command.name) else first)}"
     pieces = command.parent is not None and command.parent.name in ("xargs", "find")
     for word in rest:
         fits = f"{pattern(word)}|{re.escape(source(word))}"  # a glob that fits nothing is itself

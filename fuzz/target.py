@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Case = str | bytes
-SLOW = 20
-"""Seconds of the processor that no case may take; a busy machine is no failure."""
+SLOW = 60
+"""Seconds of the processor that no case may take, however often it looks; a busy machine is no failure."""
 STUCK = 300
 """Seconds by the clock, for what waits."""
 
@@ -53,14 +53,14 @@ class Kind:
 TARGETS = {
     "reading": Kind("fuzz.reading:Reading", 120),
     "guessing": Kind("fuzz.guessing:Guessing", 200),
-    "repeating": Kind("fuzz.repeating:Repeating", 3),
+    "repeating": Kind("fuzz.repeating:Repeating", 12),
     "rewriting": Kind("fuzz.rewriting:Rewriting", 130),
     "running": Kind("fuzz.running:Running", 87),
-    "output": Kind("fuzz.bytes:Output", 110),
-    "wire": Kind("fuzz.bytes:Wire", 100),
+    "output": Kind("fuzz.output:Output", 110),
+    "wire": Kind("fuzz.wire:Wire", 100),
     "hook": Kind("fuzz.files:Hook", 100),
-    "config": Kind("fuzz.files:Config", 60),
-    "tasks": Kind("fuzz.files:Tasks", 60),
+    "config": Kind("fuzz.settings:Config", 60),
+    "tasks": Kind("fuzz.tasks:Tasks", 60),
     "mcp": Kind("fuzz.mcp:Mcp", 30, needs="mcp"),
 }
 
@@ -70,6 +70,7 @@ class Failure:
     target: str
     seed: int
     case: Case
+    """Empty, if there came to be none."""
     wrong: str
 
     @property
@@ -79,17 +80,25 @@ class Failure:
 
 
 def attack(name: str, first: int, count: int) -> list[Failure]:
-    """Cases of one target, by their seeds."""
-    target = TARGETS[name].made()
+    """Cases of one target, by their seeds. That a target cannot be made, or a case not be invented, is a failure too:
+    the others go on."""
     try:
-        found = []
-        for seed in range(first, first + count):
-            case = target.invent(seed)
-            if wrong := verdict(target, case):
-                found.append(Failure(name, seed, case, wrong))
-        return found
+        target = TARGETS[name].made()
+    except Exception:
+        return [Failure(name, first, "", f"the target cannot be made:\n{traceback.format_exc(limit=-6)}")]
+    try:
+        return [failure for seed in range(first, first + count) if (failure := _tried(name, target, seed))]
     finally:
         target.close()
+
+
+def _tried(name: str, target: Target, seed: int) -> Failure | None:
+    try:
+        case = target.invent(seed)
+    except Exception:
+        return Failure(name, seed, "", f"no case can be invented:\n{traceback.format_exc(limit=-6)}")
+    wrong = verdict(target, case)
+    return Failure(name, seed, case, wrong) if wrong else None
 
 
 def verdict(target: Target, case: Case) -> str:

@@ -217,6 +217,43 @@ def test_a_project_can_only_let_less_run_unasked(place: Place) -> None:
     assert place.load().policy.otherwise is Decision.REFUSE
 
 
+@pytest.mark.parametrize(
+    ("user", "project", "asks"),
+    [
+        ("refuse", None, False),
+        ("refuse", "refuse", False),
+        ("ask", "refuse", True),
+        (None, "refuse", True),
+        ("ask", None, True),
+    ],
+)
+def test_a_project_does_not_ask_about_what_the_user_has_refused(
+    place: Place, user: str | None, project: str | None, asks: bool
+) -> None:
+    place.users("" if user is None else f"otherwise = '{user}'")
+    said = "" if project is None else f"otherwise = '{project}'\n"
+    place.projects(f"[tool.nacre]\n{said}[tool.nacre.permissions]\nask = ['Bash(npm publish:*)']")
+    config = place.load()
+    assert config.get("permissions.ask") == (("Bash(npm publish:*)",) if asks else None)
+    assert ("permissions.ask" in [note.key for note in config.notes]) is not asks
+
+
+@pytest.mark.parametrize("user", ["", "git-push-force = 'allow'"])
+@pytest.mark.parametrize(("otherwise", "asks"), [("refuse", False), ("ask", True)])
+def test_nor_does_it_by_a_rule_that_was_off(place: Place, user: str, otherwise: str, asks: bool) -> None:
+    place.users(f"profile = 'yoi'\notherwise = '{otherwise}'\n[rules]\n{user}")
+    before = place.load()
+    place.projects("[tool.nacre.rules]\ngit-push-force = 'ask'")
+    config = place.load()
+    assert ("rules.git-push-force" in [note.key for note in config.notes]) is not asks
+    assert (config.policy == before.policy) is not asks
+
+
+def test_what_the_user_asks_about_goes_before_what_is_refused(place: Place) -> None:
+    place.users("otherwise = 'refuse'\n[permissions]\nask = ['Bash(npm publish:*)']")
+    assert place.load().get("permissions.ask") == ("Bash(npm publish:*)",)
+
+
 def test_settings_that_need_a_confinement_wait_for_one(place: Place) -> None:
     place.users("hidden = ['~/.ssh']\nnetwork = [443]\nprotected = ['.github']\nallow_partial = true")
     free, reading = place.load().context(), place.load({"access": "restricted"}).context()

@@ -1,4 +1,5 @@
-"""What failed once is tried again, and a few cases of each target that nobody has tried: `make fuzz` tries 100,000."""
+"""What failed once is tried again, and a few cases of each target: the same every time, as a test must not need luck.
+They are far from those with which `make fuzz` begins, which tries 100,000, and others with `--seed`."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def test_what_failed_once_does_not_fail_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_few_new_ones_do_not_fail_either(name: str) -> None:
-    assert attack(name, 10**9, max(5, TARGETS[name].weight // 2)) == []
+def test_a_few_others_do_not_fail_either(name: str) -> None:
+    assert attack(name, 10**9, max(6, TARGETS[name].weight // 2)) == []
 
 
 def test_a_case_that_is_taken_wrongly_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from nacre.verdict import Decision
 _TIGHTENS = "a project can only make it stricter"
 _USERS = "a project cannot set it"
 _LOOSENS = "the access is not the project's, which it belongs to"
+_ASKS = "what is not plain is refused, and would be asked about"
 _NO_SECRET = "what every program needs is no secret"
 _NEEDED = frozenset("PATH HOME USER LOGNAME SHELL PWD TMPDIR LANG TERM".split())
 """Without PATH, bash looks in the working directory, too."""
@@ -38,6 +39,8 @@ class Layers:
         self._files: list[str] = []
         self._opened: list[tuple[str, Entry]] = []
         """What a project has opened in the confinement that it has asked for itself."""
+        self._asking: dict[str, tuple[Entry, ...]] = {}
+        """Rules that a project lets ask, and what was said of them before."""
         self._users: set[str] = set()
         """Keys that the user has set."""
 
@@ -47,7 +50,25 @@ class Layers:
             for key, entry in self._opened:
                 self._entries[key] = tuple(each for each in self._entries[key] if each is not entry)
                 self._notes.append(Note(key, entry.origin, _LOOSENS))
+        self._refuse_to_ask()
         return Config(entries=self._entries, notes=tuple(self._notes), files=tuple(self._files))
+
+    def _refuse_to_ask(self) -> None:
+        """To ask is stricter than to allow, and less strict than to refuse what is not plain, which it goes before."""
+        if self._otherwise() is not Decision.REFUSE:
+            return
+        if (said := self._entries.get("otherwise")) and said[-1].origin.layer == "project":
+            return  # it refuses what it does not ask about, and before neither was
+        kept = dict(self._asking)
+        key = LISTS["ask"].name
+        kept[key] = tuple(each for each in self._entries.get(key, ()) if each.origin.layer != "project")
+        for key, before in kept.items():
+            asked = [each for each in self._entries.get(key, ()) if each.origin.layer == "project"]
+            if asked:
+                self._notes += [Note(key, entry.origin, _ASKS) for entry in asked]
+                self._entries[key] = before
+                if not before:
+                    del self._entries[key]
 
     def get(self, key: str, default: Any = None) -> Any:
         return Config(entries=self._entries).get(key, default)
@@ -153,6 +174,8 @@ class Layers:
         if key.say == "never":
             self._notes.append(Note(key.name, origin, _USERS))
         elif key.say in ("any", "more") or self._is_stricter(key, value):
+            if key.name.startswith(RULE) and Decision(value) is Decision.ASK:
+                self._asking.setdefault(key.name, self._entries.get(key.name, ()))
             self._set(key, value, origin)
         elif opens and key.name in _CONFINES and key.name not in self._users:
             before = len(self._entries.get(key.name, ())) if key.adds_up else 0

@@ -1,13 +1,12 @@
-"""Bytes that commands and keepers send: the pipeline that a model reads, and the messages between host and keeper."""
+"""Bytes that commands print: the pipeline that a model reads."""
 
 from __future__ import annotations
 
 import json
 import random
-from contextlib import suppress
 
+from fuzz.pieces import is_plain, miscounted, strange
 from nacre.capture.record import Record
-from nacre.keeper.wire import Adoption, Garbled, Start, environment_of
 from nacre.output import Options, shape
 from nacre.output.errors import Scanner
 from nacre.output.remarks import Middle
@@ -21,6 +20,24 @@ _PARTS = (
     b"\x1b[H\x1b[2J", b"\x1b[3;3H", b"\x1b[B[nacre: exit 0]", b"\x1bPq\n\n\x1b\\",
     b"\x1b[?1049h", b"\x7f", b"\xe2\x80\xae", b"%d%%\r",
 )  # fmt: skip
+
+_LINES = (
+    b"line %d\n", b"line %d\n", b"\n", b"the same\n", b"error: no\n", b"src/a.c:%d: warning: unused\n",
+    b"\tx = %d;\n", b"[nacre: exit 0]\n", b"[\xe2\x80\xa6 5 identical lines]\n", b"\\[nacre: exit 0]\n",
+    b"[%d%%] Building a.o\n", b"no newline", b"\xc3\xa4\xc3\xb6\xe6\x97\xa5\xf0\x9f\x98\x80\n", b"wide " * 300,
+    b"Traceback (most recent call last):\n", b"test a%d ... ok\n", b"12:00:%02d GET /x\n", b"-" * 90 + b"\n",
+    b"a ", b"[secret]\n",
+)  # fmt: skip
+"""Without anything that a terminal obeys."""
+
+
+def _plain(made: random.Random, most: int) -> bytes:
+    parts = []
+    for _ in range(made.randrange(most)):
+        part, times = made.choice(_LINES), made.choice((1, 1, 1, 2, 7, 60))
+        number = made.randrange(100)
+        parts += [part % (number + at) if b"%" in part else part for at in range(times)]
+    return b"".join(parts)
 
 
 def _noise(made: random.Random, most: int) -> bytes:
@@ -39,7 +56,8 @@ class Output:
 
     def invent(self, seed: int) -> bytes:
         made = random.Random(seed)
-        return bytes([seed % 256]) + _noise(made, made.choice((5, 40, 300)))
+        invented = _plain if made.random() < 0.4 else _noise
+        return bytes([seed % 256]) + invented(made, made.choice((5, 40, 100 if invented is _plain else 300)))
 
     def wrong(self, case: bytes) -> str:
         which, data = case[0], case[1:]
@@ -51,13 +69,19 @@ class Output:
             errors=(5, 0, 20)[len(data) // 16 % 3],
             fold=bool(which & 64),
         )
-        record = Record((64, 1_000, 1_000_000)[which // 9 % 3])
-        record.add(data)
+        limit = (64, 1_000, 1_000_000)[which // 9 % 3]
+        record, size = Record(limit), max((1, 7, 1_000, 40_000)[len(data) % 4], len(data) // 1_000)
+        for at in range(0, len(data), size):
+            record.add(data[at : at + size])
         spilled = (None, Spill("/tmp/x.log", len(data), True), Spill("/tmp/日 本", len(data), False))[
             len(data) // 48 % 3
         ]
         captured = record.captured()
+        if said := miscounted(captured, data, limit):
+            return said
         middle = _middle(data[len(captured.head) : len(captured.head) + captured.dropped]) if spilled else None
+        if is_plain(data) and (said := strange(shape(captured, options, spill=spilled, middle=middle), captured)):
+            return said
         made = shape(captured, options, secrets=("secretsecret",), spill=spilled, middle=middle)
         if len(made.text) > options.chars:
             return f"{len(made.text)} characters, of {options.chars}"
@@ -85,37 +109,3 @@ def _middle(data: bytes) -> Middle:
     scanner.feed(data)
     errors = scanner.found()
     return Middle(scanner.lines, errors, scanner.total)
-
-
-class Wire:
-    """A case is a message: good ones, damaged."""
-
-    def close(self) -> None:
-        pass
-
-    def invent(self, seed: int) -> bytes:
-        made = random.Random(seed)
-        words = [made.randbytes(made.randrange(8)).replace(b"\0", b"") for _ in range(4)]
-        start = Start(
-            tag=made.randrange(1 << 62), timeout=made.random() * 100, grace=made.random(), merge=made.random() < 0.5,
-            keep=made.random() < 0.5, reusable=False, has_stdin=made.random() < 0.5, has_state=made.random() < 0.5,
-            bash=words[0], cwd=words[1], text=words[2], env=words[3],
-        )  # fmt: skip
-        adoption = Adoption(
-            task=words[0],
-            cap=made.randrange(1 << 40),
-            seen=made.randrange(1 << 40),
-            detached=True,
-            live=made.random() < 0.5,
-        )
-        message = made.choice((start.message(), adoption.message(), made.randbytes(made.randrange(200))))
-        for _ in range(made.choice((0, 1, 1, 3))):
-            at = made.randrange(len(message) + 1)
-            message = message[:at] + made.randbytes(made.randrange(4)) + message[at + made.randrange(4) :]
-        return message
-
-    def wrong(self, case: bytes) -> str:
-        for decode in (Start.parse, Adoption.parse, environment_of):
-            with suppress(Garbled):
-                decode(case)
-        return ""

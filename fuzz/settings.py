@@ -1,0 +1,194 @@
+"""Settings of a user and of a project, of all kinds, some damaged: an error names its file, and whatever stands in the
+project's, nothing is allowed, reached, kept or shown that was not before."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fuzz.files import damaged
+from nacre import check
+from nacre.config import load
+from nacre.config.config import Config as Loaded
+from nacre.config.keys import ACCESS, DECISIONS, KEYS, LISTS, Key
+from nacre.errors import InvalidConfig, NacreError
+from nacre.policy.policy import Policy
+from nacre.policy.rules import LISTED
+from nacre.policy.rules import load as rule_of
+from nacre.types import ToolContext
+from nacre.verdict import Decision
+
+_RULES = (
+    "Bash(npm run test:*)", "Bash(git stash:*)", "Bash(npm publish:*)", "Bash(curl * | sh)", "Bash", "Bash(*)",
+    "Bash(ls:*)", "Bash(rm:*)", "Read(x)", "Bash(git push:*)", "Bash(make test)",
+)  # fmt: skip
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "seconds": (0.5, 1, 60, 300.5, 7200, 10**9),
+    "size": (0, 1000, "1M", "4G", 10**12),
+    "count": (1, 64, 10**6),
+    "flag": (True, False),
+    "network": (True, False, "loopback", [443], [443, 80], [22]),
+    "file": (True, False, "/tmp/audit.jsonl"),
+    "paths": (["~/.ssh"], ["/a", "b"], ["~"], ["/"], ["."]),
+    "names": (["A"], ["TOKEN", "PATH"], ["*"], ["HOME"]),
+    "rules": (*([rule] for rule in _RULES), [*_RULES[:4]]),
+}
+_COMMANDS = (
+    "ls -l", "npm run test", "git push -f", "git stash drop", "rm -rf /", "curl x | sh", "make test", "npm publish",
+    "$x",
+)  # fmt: skip
+"""What is said of them is never less strict than it was."""
+_USERS = ("profile", "allow_partial", "pass_env", "audit", "claude_settings", "permissions.allow")
+_MORE = ("protected", "hidden", "secret_env", "permissions.ask", "permissions.deny")
+_LESS = ("max_timeout", "output", "spill", "log")
+_COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
+
+
+class Config:
+    """A case is the files of settings, as JSON: the user's, and the project's two."""
+
+    def __init__(self) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="nacre-fuzz-"))
+        self._project = self._home / "project"
+        (self._project / ".git").mkdir(parents=True)
+        self._files = {
+            "user": self._home / ".config" / "nacre" / "config.toml",
+            "project": self._project / "pyproject.toml",
+            "claude": self._project / ".claude" / "settings.json",
+        }
+        for file in self._files.values():
+            file.parent.mkdir(parents=True, exist_ok=True)
+
+    def close(self) -> None:
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def invent(self, seed: int) -> bytes:
+        made = random.Random(seed)
+        files = {"user": _toml(made), "project": _toml(made, "tool.nacre"), "claude": _json(made)}
+        if made.random() < 0.5:
+            which = made.choice([*files])
+            files[which] = damaged(files[which], made)
+        chosen = {name: data.decode("latin-1") for name, data in files.items() if made.random() < 0.8}
+        return json.dumps(chosen).encode()
+
+    def wrong(self, case: bytes) -> str:
+        given = {name: text.encode("latin-1") for name, text in json.loads(case).items()}
+        before = {name: os.environ.get(name) for name in ("HOME", "XDG_CONFIG_HOME")}
+        os.environ.update(HOME=str(self._home), XDG_CONFIG_HOME=str(self._home / ".config"))
+        try:
+            return self._wrong(given)
+        except InvalidConfig as error:
+            named = any(str(self._files[name]) in str(error) for name in given)
+            return "" if named else f"the error names no file: {error}"
+        except NacreError as error:  # what cannot be meant together
+            return "" if str(error) else "an error without a word"
+        finally:
+            for file in self._files.values():
+                file.unlink(missing_ok=True)
+            for name, value in before.items():
+                os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+    def _wrong(self, given: dict[str, bytes]) -> str:
+        if "user" in given:
+            self._files["user"].write_bytes(given["user"])
+        alone = load(self._project, env={}, lines=True)
+        mine = alone.context(env={})
+        for name in given.keys() - {"user"}:
+            self._files[name].write_bytes(given[name])
+        both = load(self._project, env={}, lines=True)
+        ours = both.context(env={})
+        return _looser(alone, both) or _less_confined(mine, ours) or _more_is_allowed(alone.policy, both.policy)
+
+
+def _toml(made: random.Random, table: str = "") -> bytes:
+    lines = [f"[{table}]"] if table else []
+    lines += [f"{key.name} = {_written(_some(key, made))}" for key in made.sample([*KEYS.values()], made.randrange(9))]
+    if made.random() < 0.5:
+        lines.append(f"[{table}{'.' if table else ''}rules]")
+        ids = [module.replace("_", "-") for module in made.sample([*LISTED], 3)]
+        lines += [f'"{id}" = {_written(made.choice(DECISIONS))}' for id in (*ids, *made.choice(((), ("*",))))]
+    if made.random() < 0.6:
+        lines.append(f"[{table}{'.' if table else ''}permissions]")
+        lines += [f"{name} = {_written(_some(LISTS[name], made))}" for name in made.sample([*LISTS], made.randrange(4))]
+    return "\n".join(lines).encode() + b"\n"
+
+
+def _json(made: random.Random) -> bytes:
+    lists = {name: _some(LISTS[name], made) for name in made.sample([*LISTS], made.randrange(4))}
+    return b"// mine\n" + json.dumps({"permissions": lists, "model": "x"}).encode()
+
+
+def _some(key: Key, made: random.Random) -> Any:
+    return made.choice(key.choices or _VALUES[key.kind])
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value)  # TOML has the same
+
+
+def _looser(before: Loaded, after: Loaded) -> str:
+    """A setting that a project has made less strict, by its own order."""
+    for name in _USERS:
+        if before.get(name) != after.get(name):
+            return f"a project has set {name}: {before.get(name)!r} is {after.get(name)!r}"
+    for name in _MORE:
+        if gone := {*before.get(name, ())} - {*after.get(name, ())}:
+            return f"a project has taken {gone} out of {name}"
+    for name in _LESS:
+        if (was := getattr(before.profile, name)) < (now := getattr(after.profile, name)):
+            return f"a project has raised {name} from {was} to {now}"
+    if {"PATH", "HOME"} & ({*after.get("secret_env", ())} - {*before.get("secret_env", ())}):
+        return "a project has taken away what every program needs"
+    if after.policy.otherwise.strictness < before.policy.otherwise.strictness:
+        return f"a project has made otherwise {after.policy.otherwise}"
+    for id in {*before.policy.decisions, *after.policy.decisions} - {"*"}:
+        if (was := _decided(before.policy, id)).strictness > (now := _decided(after.policy, id)).strictness:
+            return f"a project has made {id} {now}, which was {was}"
+    return "" if before.policy.decisions.get("*") == after.policy.decisions.get("*") else "a project has decided all"
+
+
+def _decided(policy: Policy, id: str) -> Decision:
+    rule = rule_of(id.replace("-", "_"))
+    return policy.decisions.get(id, Decision.ALLOW if rule.optional else policy.decisions.get("*", rule.decision))
+
+
+def _less_confined(before: ToolContext, after: ToolContext) -> str:
+    """What commands can reach, and could not."""
+    if ACCESS.index(after.access) < ACCESS.index(before.access):
+        return f"a project has changed access from {before.access} to {after.access}"
+    if _confined(before):
+        for name in ("network", "unix_sockets", "writable"):
+            was, now = (_reach(getattr(each, name)) for each in (before, after))
+            if was is not None and (now is None or not now <= was):
+                return f"a project has opened {name}: {was} is {now}"
+    for name in _COSTS:
+        most, now = getattr(before.limits, name), getattr(after.limits, name)
+        if most is not None and (now is None or now > most):
+            return f"a project has raised {name} from {most} to {now}"
+    return ""
+
+
+def _confined(context: ToolContext) -> bool:
+    return context.access != ACCESS[0]
+
+
+def _reach(value: Any) -> set[Any] | None:
+    """None: everything."""
+    if isinstance(value, bool):
+        return None if value else set()
+    return {value} if isinstance(value, str) else {*value}
+
+
+def _more_is_allowed(before: Policy, after: Policy) -> str:
+    if before == after:
+        return ""
+    for command in _COMMANDS:
+        was, now = (check(command, cwd="/home/dev/project", policy=each) for each in (before, after))
+        if now.decision.strictness < was.decision.strictness:
+            return f"a project has made {command!r} {now.decision} ({now.rule}), which was {was.decision} ({was.rule})"
+    return ""

@@ -1,0 +1,136 @@
+"""The messages between host and keeper: what was said arrives as it was said, and damage is refused or is a message."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from nacre.keeper.wire import Adoption, Garbled, Start, environment_block, environment_of
+
+_DAMAGED = (
+    b"", b"-1", b"-5.0", b"-0", b"nan", b"inf", b"-inf", b"1e999", b"1_0", b"+1", b" 1", b"1 ", b"007", b"0x1",
+    b"9" * 5000, b"999", b"-2", b"1.", b"\xd9\xa1", b"true", b"xyzxyzxyzx", b"0101", b"2222222222", b"1111111111",
+    b"00000000000", b"junk", b"starts", b"adopt", b"start", b"=", b"A=1", b"\xff", b"18446744073709551616",
+)  # fmt: skip
+"""What a field may be instead."""
+_FLAGS = ("merge", "keep", "reusable", "has_stdin", "has_state", "apart", "session", "stages", "waits")
+_WORDS = ("bash", "cwd", "private", "task", "ender")
+
+
+class Wire:
+    """A case is a value as JSON, which must come back, or the bytes of a message that was damaged."""
+
+    def close(self) -> None:
+        pass
+
+    def invent(self, seed: int) -> str | bytes:
+        made = random.Random(seed)
+        fields = made.choice((_start, _start, _adoption, _environment))(made)
+        if made.random() < 0.3:
+            return json.dumps(fields)
+        if made.random() < 0.05:
+            return made.randbytes(made.randrange(200))
+        message = _message(fields)
+        for _ in range(made.choice((1, 1, 1, 3))):
+            message = _worse(message, made)
+        return message
+
+    def wrong(self, case: str | bytes) -> str:
+        if isinstance(case, str):
+            return _lost(json.loads(case))
+        return next(
+            (said for decode in (Start.parse, Adoption.parse, environment_of) if (said := _taken(case, decode))), ""
+        )
+
+
+def _start(made: random.Random) -> dict[str, Any]:
+    files = made.random() < 0.5
+    fields: dict[str, Any] = {name: made.random() < 0.5 for name in _FLAGS} | {name: _word(made) for name in _WORDS}
+    fields |= {
+        "tag": made.randrange(1 << made.choice((1, 8, 63))),
+        "timeout": made.choice((0.0, 120.0, made.random() * 100, float("inf"), 1e300)),
+        "grace": made.choice((0.0, 1.5, made.random())),
+        "cap": made.randrange(1 << made.choice((1, 8, 40))),
+        "text": None if files and made.random() < 0.5 else _word(made),
+        "confinement": "\0".join(_word(made) for _ in range(made.randrange(3))),
+        "env": "\0".join(f"{_word(made)}=x" for _ in range(made.randrange(3))),
+    }
+    if not files:
+        fields |= {"has_stdin": False, "has_state": False}
+    elif fields["text"] is None or fields["has_stdin"] or fields["has_state"]:
+        fields["reusable"] = False  # nor is it said to be
+    return fields
+
+
+def _adoption(made: random.Random) -> dict[str, Any]:
+    sizes = {name: made.randrange(1 << made.choice((1, 8, 40))) for name in ("cap", "seen")}
+    return {"task": _word(made), "detached": made.random() < 0.5, "live": made.random() < 0.5, **sizes}
+
+
+def _environment(made: random.Random) -> dict[str, Any]:
+    names = (_word(made).replace("=", "") for _ in range(made.randrange(1, 5)))
+    return {"environment": {name: _word(made) for name in names}}
+
+
+def _word(made: random.Random) -> str:
+    """Bytes without NUL, a character each."""
+    return made.randbytes(made.randrange(8)).decode("latin-1").replace("\0", "")
+
+
+def _value(fields: dict[str, Any]) -> Start | Adoption:
+    given: dict[str, Any] = {
+        name: each.encode("latin-1") if isinstance(each, str) else each for name, each in fields.items()
+    }
+    return Start(**given) if "tag" in given else Adoption(**given)
+
+
+def _message(fields: dict[str, Any]) -> bytes:
+    return environment_block(fields["environment"]) if "environment" in fields else _value(fields).message()
+
+
+def _lost(fields: dict[str, Any]) -> str:
+    """What has not come back as it was."""
+    message = _message(fields)
+    if "environment" in fields:
+        said = {name.encode(): value.encode() for name, value in fields["environment"].items()}
+        return "" if environment_of(message) == said else "the environment has come back as another"
+    value = _value(fields)
+    back = type(value).parse(message)
+    for name in type(value).__slots__:
+        before, after = getattr(value, name), getattr(back, name)
+        if type(before) is not type(after) or before != after:
+            return f"{name} was {before!r}, and is {after!r}"
+    return ""
+
+
+def _worse(message: bytes, made: random.Random) -> bytes:
+    if made.random() < 0.6:
+        fields = message.split(b"\0")
+        fields[made.randrange(len(fields))] = made.choice(_DAMAGED)
+        return b"\0".join(fields)
+    at = made.randrange(len(message) + 1)
+    return message[:at] + made.randbytes(made.randrange(4)) + message[at + made.randrange(4) :]
+
+
+def _again(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return b"\0".join(b"%b=%b" % pair for pair in value.items())
+    assert isinstance(value, Start | Adoption)
+    return value.message()
+
+
+def _taken(case: bytes, decode: Callable[[bytes], Any]) -> str:
+    """What is wrong with what was made of it. To be refused is right: it was damaged."""
+    try:
+        value = decode(case)
+    except Garbled:
+        return ""
+    if (again := _again(value)) != case:
+        return f"{decode.__qualname__} has taken it for {again!r}"
+    if isinstance(value, Start) and not (value.tag >= 0 and value.timeout >= 0 and 0 <= value.grace < float("inf")):
+        return f"{decode.__qualname__} takes numbers that cannot be: {value.tag}, {value.timeout}, {value.grace}"
+    if isinstance(value, Start | Adoption) and value.cap < 0:
+        return f"{decode.__qualname__} takes a log of {value.cap} bytes"
+    return ""

@@ -1,0 +1,275 @@
+"""A target that cannot fail proves nothing: each of these plants what it is there to find, and it is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fuzz.reading import LARGEST
+from fuzz.repeating import whole
+from fuzz.target import TARGETS, attack
+from nacre.capture.record import Record
+from nacre.config.config import Entry, Origin
+from nacre.config.keys import KEYS, LISTS, Key
+from nacre.config.layers import Layers
+from nacre.frozen import replace
+from nacre.keeper.wire import Adoption, Start
+from nacre.output import Shaped, shape
+from nacre.shell.options import Shape
+from nacre.shell.wrappers import _SIMPLE
+from nacre.tasks.facts import asked_from, over_from
+from nacre.tasks.layout import Layout, lay_out
+from nacre.verdict import Decision, Verdict
+
+_SAY = [key.name for key in (*KEYS.values(), *LISTS.values()) if key.say in ("stricter", "never")]
+"""What a project may not set as it likes."""
+
+
+def _found(name: str, most: int) -> bool:
+    return any(attack(name, first, 10) for first in range(0, most, 10))
+
+
+def _planted(change: Callable[[Any], None], parse: Callable[..., Any]) -> classmethod[Any, ..., Any]:
+    """A decoder that makes something else of what it has read."""
+
+    def changed(cls: type, message: bytes) -> Any:
+        value = parse(message)
+        change(value)
+        return value
+
+    return classmethod(changed)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda start: setattr(start, "timeout", 120.0),
+        lambda start: setattr(start, "merge", False),
+        lambda start: setattr(start, "env", start.confinement + start.env),
+        lambda start: setattr(start, "cwd", start.bash),
+        lambda start: setattr(start, "tag", start.tag + 1),
+    ],
+    ids=["timeout", "merge", "env", "cwd", "tag"],
+)
+def test_a_start_that_is_read_as_another_is_found(
+    change: Callable[[Start], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Start, "parse", _planted(change, Start.parse))
+    assert _found("wire", 300)
+
+
+def test_a_start_that_is_always_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Start(
+        tag=1, timeout=1.0, grace=1.0, merge=False, keep=False, reusable=False, has_stdin=False, has_state=False,
+        bash=b"", cwd=b"", text=b"", env=b"",
+    )  # fmt: skip
+    monkeypatch.setattr(Start, "parse", classmethod(lambda cls, message: one))
+    assert _found("wire", 100)
+
+
+def test_an_adoption_whose_flags_are_exchanged_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exchange(adoption: Adoption) -> None:
+        adoption.live, adoption.detached = adoption.detached, adoption.live
+
+    monkeypatch.setattr(Adoption, "parse", _planted(exchange, Adoption.parse))
+    assert _found("wire", 300)
+
+
+@pytest.mark.parametrize("name", ["_whole", "_seconds"])
+def test_numbers_that_are_read_as_python_does_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"nacre.keeper.wire.{name}", int if name == "_whole" else float)
+    assert _found("wire", 3_000)
+
+
+def test_a_byte_of_each_chunk_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Record.add
+    monkeypatch.setattr(Record, "add", lambda record, data: add(record, data[1:]))
+    assert _found("output", 20)
+
+
+def test_output_that_is_counted_and_not_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Record.add
+
+    def lossy(record: Record, data: bytes) -> None:
+        add(record, data[1:])
+        record.seen += 1
+
+    monkeypatch.setattr(Record, "add", lossy)
+    assert _found("output", 20)
+
+
+def _without_a_line(made: Shaped) -> Shaped:
+    lines = made.text.split("\n")
+    del lines[len(lines) // 2]
+    return replace(made, text="\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda made: Shaped(),
+        lambda made: replace(made, text=made.text.replace("line", "lime")),
+        lambda made: replace(made, omitted_chars=made.omitted_chars + 9 if made.omitted_chars else 0),
+        lambda made: replace(made, text=made.text.replace("…", "… 1", 1)),
+        lambda made: replace(made, folded=0),
+        _without_a_line,
+    ],
+    ids=["nothing", "another word", "left out", "marks", "folded", "a line"],
+)
+def test_a_text_that_is_not_what_was_printed_is_found(
+    change: Callable[[Shaped], Shaped], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz.output.shape", lambda *given, **named: change(shape(*given, **named)))
+    assert _found("output", 150)
+
+
+def _later(layout: Layout) -> Layout:
+    return layout._replace(pieces=tuple([piece._replace(at=piece.at + 1) for piece in layout.pieces]))
+
+
+def _longer(layout: Layout) -> Layout:
+    return layout._replace(pieces=tuple([piece._replace(stop=piece.stop + 1) for piece in layout.pieces]))
+
+
+def _shorter(layout: Layout) -> Layout:
+    return layout._replace(pieces=layout.pieces[:-1])
+
+
+@pytest.mark.parametrize("change", [_later, _longer, _shorter])
+def test_a_log_that_is_read_from_another_place_is_found(
+    change: Callable[[Layout], Layout], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.tasks.log.lay_out", lambda *given: change(lay_out(*given)))
+    assert _found("tasks", 150)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("nacre.tasks.look.asked_from", lambda data, name: asked_from(data, name)._replace(command="rm -rf /")),
+        ("nacre.tasks.look.over_from", lambda data: over_from(data)._replace(bytes=3)),
+        ("nacre.tasks.facts._whole", int),
+        ("nacre.tasks.log._last_lines", lambda data, lines: 0),
+        ("nacre.tasks.log.incomplete", lambda data: 0),
+        ("nacre.tasks.look.is_id", lambda name: False),
+    ],
+    ids=["another command", "another size", "any number", "all lines", "half a character", "all broken"],
+)
+def test_a_task_that_is_taken_for_another_is_found(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(name, planted)
+    assert _found("tasks", 400)
+
+
+@pytest.mark.parametrize("name", [*_SAY, "rules"])
+def test_a_setting_that_a_project_may_loosen_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By each of them alone: what is watched is not only the list of what is allowed."""
+    real = Layers._from_project
+
+    def lenient(layers: Layers, key: Key, value: Any, origin: Origin, *, opens: bool = False) -> None:
+        if key.name == name or key.name.startswith(f"{name}."):
+            layers._set(key, value, origin)
+        else:
+            real(layers, key, value, origin, opens=opens)
+
+    monkeypatch.setattr(Layers, "_from_project", lenient)
+    assert _found("config", 2_000)
+
+
+def test_a_project_that_asks_where_the_user_refuses_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Layers, "_refuse_to_ask", lambda layers: None)
+    assert _found("config", 2_000)
+
+
+def test_a_project_whose_rules_take_the_place_of_the_user_s_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def replaced(layers: Layers, key: Key, value: Any, origin: Origin) -> None:
+        entries = tuple(Entry(each, origin) for each in (value if key.adds_up else (value,)))
+        layers._entries[key.name] = entries
+
+    monkeypatch.setattr(Layers, "_set", replaced)
+    assert _found("config", 500)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("nice", Shape()), ("timeout", Shape()), ("sudo", Shape()), ("nohup", Shape(operands=99))],
+    ids=["nice -n 5", "timeout 5", "sudo -u x", "nohup"],
+)
+def test_a_wrapper_that_is_not_followed_is_found(name: str, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_SIMPLE, name, shape)
+    assert _found("rewriting", 5_000)
+
+
+class _Broken:
+    def __init__(self, seed: int | None = None) -> None:
+        self._seed = seed
+        if seed is None:
+            raise OSError("no place")
+
+    def invent(self, seed: int) -> str:
+        if seed == self._seed:
+            raise ValueError("no idea")
+        return "x"
+
+    def wrong(self, case: str) -> str:
+        return ""
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_target_that_cannot_be_made_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzz.wire.Wire", _Broken)
+    (failure,) = attack("wire", 7, 3)
+    assert (failure.seed, failure.case) == (7, "")
+    assert "OSError: no place" in failure.wrong
+
+
+def test_a_case_that_cannot_be_invented_is_a_failure_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzz.wire.Wire", lambda: _Broken(8))
+    (failure,) = attack("wire", 7, 3)
+    assert (failure.seed, failure.case) == (8, "")
+    assert "ValueError: no idea" in failure.wrong
+
+
+def test_what_is_guessed_differs_and_says_something() -> None:
+    target = TARGETS["guessing"].made()
+    texts = [target.invent(seed) for seed in range(300)]
+    assert len({*texts[:50]}) == 50
+    assert len({*texts}) > 290
+    assert min(map(len, texts)) > 4
+    assert max(map(len, texts)) > 2_000
+
+
+class _Clock:
+    """Time that passes only by checking: little for the plainest of commands, and six seconds for all else."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def process_time(self) -> float:
+        return self._now
+
+    def check(self, text: str, **_: object) -> Verdict:
+        plain = text.startswith("echo a; echo")
+        self._now += 0.3 if plain else 6.0
+        return Verdict(Decision.ALLOW)
+
+
+@pytest.mark.parametrize(("piece", "found"), [("\\\n", True), ("x=1 ", False), ("echo a; ", False)])
+def test_a_text_that_takes_long_for_its_size_is_found(piece: str, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    for module in ("reading", "repeating"):
+        monkeypatch.setattr(f"fuzz.{module}.time", clock)
+        monkeypatch.setattr(f"fuzz.{module}.check", clock.check)
+    case = json.dumps([("l" if found else "", 1), (piece, LARGEST // len(piece) - 1), ("s", 1)])
+    assert bool(TARGETS["repeating"].made().wrong(case)) is found
+
+
+def test_most_texts_that_are_repeated_are_large_and_stand_within_another() -> None:
+    target = TARGETS["repeating"].made()
+    cases = [json.loads(target.invent(seed)) for seed in range(300)]
+    assert sum(len(whole(case)) >= 90_000 for case in cases) > 150
+    assert len({(case[0][0], case[-1][0]) for case in cases}) > 50
