@@ -13,6 +13,8 @@ FRAMEWORKS ?=
 UV ?= uv
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What has no command of its own.
+USUAL := not slow and not mcp and not containers and not ray
 # What is the same on every system: the checker, the text pipeline, the views, settings.
 PURE := $(addprefix tests/,shell policy output views config hooks fuzz)
 TYPED := src tests scripts fuzz faults $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
@@ -27,7 +29,7 @@ demo: venv ## see what nacre does
 
 .PHONY: test
 test: venv ## the behaviour tests
-	$(BIN)/pytest -m 'not slow and not mcp' $(ARGS)
+	$(BIN)/pytest -m '$(USUAL)' $(ARGS)
 
 .PHONY: test-slow
 test-slow: venv ## what takes long to prove: bounds on work, floods, thousands of runs
@@ -42,16 +44,16 @@ test-agents: venv ## hooks in real agents, with a model on loopback (needs npm a
 .PHONY: test-portable
 test-portable: venv ## the same with the Linux parts switched off, without what has none
 	scripts/need-ps.sh
-	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and not slow and not mcp' $(addprefix --ignore=,$(PURE)) $(ARGS)
+	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and $(USUAL)' $(addprefix --ignore=,$(PURE)) $(ARGS)
 
 .PHONY: test-rest
 test-rest: venv ## what test-portable leaves out
-	$(BIN)/pytest -m 'linux and not slow' $(ARGS)
-	$(BIN)/pytest -m 'not linux and not slow' $(PURE) $(ARGS)
+	$(BIN)/pytest -m 'linux and $(USUAL)' $(ARGS)
+	$(BIN)/pytest -m 'not linux and $(USUAL)' $(PURE) $(ARGS)
 
 .PHONY: test-user
 test-user: ## the same as a user without privileges (from root; else just the tests)
-	scripts/test-user.sh -m 'not slow and not mcp' $(ARGS)
+	scripts/test-user.sh -m '$(USUAL)' $(ARGS)
 
 .PHONY: test-mcp
 test-mcp: ## the MCP server with the official client, in environments of their own
@@ -64,11 +66,19 @@ test-mcp-tools: ## the MCP server with the official conformance suite, inspector
 
 .PHONY: test-all
 test-all: ## the same on every Python from 3.11 up that is here
-	scripts/test-all.sh -m 'not slow and not mcp' $(ARGS)
+	scripts/test-all.sh -m '$(USUAL)' $(ARGS)
 
 .PHONY: test-telemetry
 test-telemetry: ## runs as spans, with the real OpenTelemetry SDK
 	scripts/test-telemetry.sh $(ARGS)
+
+.PHONY: test-ray
+test-ray: ## the Ray engine on three nodes on this machine, in an environment of its own
+	scripts/test-ray.sh $(ARGS)
+
+.PHONY: test-containers
+test-containers: ## the engines with podman (installed if need be), docker where it runs, and bubblewrap
+	scripts/test-containers.sh $(ARGS)
 
 .PHONY: test-frameworks
 test-frameworks: ## the adapters against the real frameworks, in an environment of their own; FRAMEWORKS='langchain anthropic'
@@ -80,7 +90,7 @@ check: venv ## lint, format, types, import directions, requirement marks
 	$(BIN)/ruff format --check
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/requirements.py --strict --later M-13  # containers
+	$(BIN)/python scripts/requirements.py --strict
 
 .PHONY: bench
 bench: venv ## measure; keeps the table in bench/RESULTS.md
@@ -91,13 +101,18 @@ bench: venv ## measure; keeps the table in bench/RESULTS.md
 peers: venv ## the same probes on the shell tools of others; keeps bench/PEERS.md; ARGS='nacre swe-rex --probes echo,tree'
 	$(BIN)/python -m bench.peers $(ARGS)
 
+.PHONY: bench-ray
+bench-ray: ## measure the Ray engine on three nodes on this machine; keeps its table
+	scripts/ray-venv.sh .venv-ray
+	.venv-ray/bin/python -m bench ray --keep
+
 .PHONY: fuzz
 fuzz: ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for some of them
 	scripts/mcp-venvs.sh
 	.venv-mcp/bin/python -m fuzz $(ARGS)
 
 .PHONY: faults
-faults: venv ## 500 rounds of kills, full disks and the like; ARGS='--fault keeper --rounds 50 --seed 7' for some
+faults: venv ## 500 rounds of kills, 170 of full disks and the like; ARGS='--fault keeper --rounds 50 --seed 7' for some
 	$(BIN)/python -m faults $(ARGS)
 
 .PHONY: requirements

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -122,8 +123,27 @@ def _bash_version() -> str:
 
 def table(rows: list[Row]) -> str:
     lines = ["| what | figure | ratio | goal |", "|---|---|---|---|"]
-    lines += [f"| {row.what} | {row.figure} | {row.ratio} | {row.goal} |" for row in rows]
+    lines += [f"| {row.what} | {row.figure} | {row.ratio} | {row.goal}{_verdict(row)} |" for row in rows]
     return "\n".join(lines)
+
+
+_AMOUNT = re.compile(r"(-?[\d,.]+) ?(µs|ms|s|KB|MB)?(?![\w/])")
+_UNITS = {"": 1, "µs": 1e-6, "ms": 1e-3, "s": 1, "KB": 1e3, "MB": 1e6}
+
+
+def _verdict(row: Row) -> str:
+    """Whoever reads the table need not compare. A goal without a unit is about the ratio."""
+    sign, amount = row.goal[:1], _amount(row.goal[1:].strip())
+    if sign not in "≤≥" or amount is None:
+        return "" if row.holds else ": **missed**"
+    value = _amount(row.figure if row.goal[-1].isalpha() else row.ratio)
+    met = value is not None and (value <= amount if sign == "≤" else value >= amount)
+    return "" if met else ": **missed**"
+
+
+def _amount(text: str) -> float | None:
+    found = _AMOUNT.match(text)
+    return None if found is None else float(found[1].replace(",", "")) * _UNITS[found[2] or ""]
 
 
 def ms(seconds: float) -> str:

@@ -150,6 +150,18 @@ def test_a_timeout_over_the_limit_is_lowered_and_one_in_milliseconds_questioned(
     assert (made.timeout, made.remarks) == (given, remarks)
 
 
+@pytest.mark.parametrize("asked", [1e10, 10**400, math.inf])
+def test_a_task_for_longer_than_anybody_lives_has_no_end(asked: float) -> None:
+    assert plan(mode="background", timeout=asked).timeout == math.inf
+
+
+@pytest.mark.parametrize("grace", [-1.0, math.inf, math.nan])
+def test_a_grace_that_cannot_be_meant_is_the_profiles_error(grace: float) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        plan(profile=Profile(name="odd", grace=grace))
+    assert (caught.value.code, caught.value.field) == ("bad_grace", "grace")
+
+
 async def test_the_remark_about_the_timeout_is_in_the_result() -> None:
     result = await Bash().run(Request("true", timeout=120_000))
     assert result.ok

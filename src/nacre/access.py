@@ -18,7 +18,7 @@ from nacre.validate import one_of, path_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.sandbox.kernel import Kernel
-    from nacre.sandbox.plan import Enforceable
+    from nacre.sandbox.plan import Enforceable, Wanted
 
 _ACCESS = ("unrestricted", "workspace", "restricted")
 _OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected")
@@ -37,16 +37,35 @@ def confine(
 ) -> Enforceable | None:
     """What the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded before
     somebody asks."""
-    access = one_of(ctx.access, _ACCESS, "access")
-    _check_fits(ctx)
-    if access == "unrestricted":
+    wanted = _wanted(ctx, cwd, env)
+    if wanted is None:
         if all(getattr(limits, name) is None for name in _COSTS):
             return None
         from nacre.sandbox.plan import limited
 
         return limited(limits)
     from nacre.sandbox.kernel import kernel
-    from nacre.sandbox.plan import Wanted, caches_to_move, enforceable
+    from nacre.sandbox.plan import enforceable
+
+    enforced = enforceable(wanted, on or kernel(), limits)
+    _check_roots(wanted)  # after what can be had nowhere here
+    return enforced
+
+
+def wanted_for(ctx: ToolContext, cwd: str, env: Mapping[str, str]) -> Wanted | None:
+    """What was asked for, for an engine that enforces it by itself; None if anything may be done."""
+    wanted = _wanted(ctx, cwd, env)
+    if wanted is not None:
+        _check_roots(wanted)
+    return wanted
+
+
+def _wanted(ctx: ToolContext, cwd: str, env: Mapping[str, str]) -> Wanted | None:
+    access = one_of(ctx.access, _ACCESS, "access")
+    _check_fits(ctx)
+    if access == "unrestricted":
+        return None
+    from nacre.sandbox.plan import Wanted, caches_to_move
     from nacre.sandbox.workspace import around, look
 
     hidden = tuple(os.path.realpath(_placed(path, cwd, "hidden")) for path in ctx.hidden)
@@ -55,7 +74,7 @@ def confine(
         writable = [_writable(path, cwd) for path in ctx.writable]
         protected = [_placed(path, cwd, "protected") for path in ctx.protected]
         try:
-            workspace = look(cwd, writable=writable, protected=protected)
+            workspace = look(cwd, writable=writable, protected=protected, hidden=hidden)
         except OSError as error:  # a link became something else while it was followed
             raise InvalidRequest(
                 "bad_workspace",
@@ -63,7 +82,7 @@ def confine(
                 field="working_dir",
                 hint="Something changes it just now: end that, and try again.",
             ) from error
-    wanted = Wanted(
+    return Wanted(
         access="workspace" if access == "workspace" else "restricted",
         network=_network(ctx.network),
         unix_sockets=ctx.unix_sockets,
@@ -73,13 +92,9 @@ def confine(
         around=around(hidden) if hidden else (),
         caches=() if workspace is None else caches_to_move(env, workspace),
     )
-    enforced = enforceable(wanted, on or kernel(), limits)
-    if workspace is not None:
-        _check_roots(workspace.roots)
-    return enforced
 
 
-def _check_roots(roots: tuple[str, ...]) -> None:
+def _check_roots(wanted: Wanted) -> None:
     """What nacre itself keeps must be out of reach."""
     import tempfile  # loaded for the private TMPDIR anyway
 
@@ -87,7 +102,7 @@ def _check_roots(roots: tuple[str, ...]) -> None:
         "the directory for temporary files": (tempfile.gettempdir(), "TMPDIR"),
         "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
     }
-    for root in roots:
+    for root in () if wanted.workspace is None else wanted.workspace.roots:
         for what, (path, variable) in own.items():
             real = os.path.realpath(path)
             if real == root or real.startswith(root.rstrip("/") + "/"):

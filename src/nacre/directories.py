@@ -9,15 +9,15 @@ from nacre.types import Request, StrPath, ToolContext
 from nacre.validate import absolute, path_of
 
 
-def directory_for(request: Request, ctx: ToolContext) -> str:
-    """Where it would start; InvalidRequest when it may not."""
+def directory_for(request: Request, ctx: ToolContext, *, here: bool = True) -> str:
+    """Where it would start; InvalidRequest when it may not. Not `here`: it is elsewhere, and cannot be looked at."""
     field = "working_dir" if request.cwd is None else "cwd"
     path = "" if request.cwd is None else path_of(request.cwd, "cwd")
     if not os.path.isabs(path):
-        base = here() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
+        base = current() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
         path = os.path.join(base, path) if path else base
     path = os.path.normpath(path)
-    if not os.path.isdir(path):
+    if here and not os.path.isdir(path):
         there = os.path.lexists(path)
         raise InvalidRequest(
             "cwd_not_a_directory" if there else "cwd_missing",
@@ -25,7 +25,7 @@ def directory_for(request: Request, ctx: ToolContext) -> str:
             field=field,
             hint="Give a directory that exists.",
         )
-    if not os.access(path, os.X_OK):
+    if here and not os.access(path, os.X_OK):
         raise InvalidRequest(
             "cwd_denied",
             f"The working directory {path!r} may not be entered by this user.",
@@ -43,7 +43,7 @@ def directory_for(request: Request, ctx: ToolContext) -> str:
     return path
 
 
-def here() -> str:
+def current() -> str:
     """This process's own directory."""
     try:
         return os.getcwd()

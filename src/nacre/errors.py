@@ -6,6 +6,7 @@ NacreError
 │   ├── AccessUnavailable an access mode that cannot be enforced here
 │   └── NoSuchTask        an id that no task has
 ├── CommandFailed     `Result.check()` on a command that did not succeed
+├── EngineUnavailable an engine that cannot run anything
 ├── KeeperFailed      the keeper could not be started
 ├── InvalidPolicy     a policy or a rule of the caller's that cannot be meant
 ├── InvalidConfig     a setting that cannot be meant, with its file and line
@@ -73,6 +74,18 @@ class CommandFailed(NacreError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return CommandFailed, (self.result,)
+
+
+class EngineUnavailable(NacreError):
+    """An engine that cannot run anything: what is missing, and what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}".rstrip())
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return EngineUnavailable, (self.message, self.hint)
 
 
 class KeeperFailed(NacreError):

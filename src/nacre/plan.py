@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from nacre.access import confine, has_scratch, limits_for
@@ -17,15 +17,19 @@ from nacre.errors import InvalidRequest
 from nacre.hidden import Hidden
 from nacre.profiles import Profile
 from nacre.stages import can_be_asked, stages
-from nacre.types import Plan, Request, ToolContext
+from nacre.types import Limits, Plan, Request, ToolContext
 from nacre.validate import encoded, one_of, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.sandbox.kernel import Kernel
+    from nacre.sandbox.plan import Enforceable
+
+    Confines = Callable[[ToolContext, str, Limits, Mapping[str, str]], Enforceable | None]
 
 _MODES = ("default", "slow", "background")
 _LEFTOVERS = ("keep", "end", "detach", "wait")
+_FOREVER = 1e9
+"""Seconds: who asks for thirty years means without end."""
 _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
@@ -34,12 +38,19 @@ _LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "hidd
 
 
 def plan_for(
-    request: Request, ctx: ToolContext, profile: Profile, inherited: Mapping[str, str], on: Kernel | None = None
+    request: Request,
+    ctx: ToolContext,
+    profile: Profile,
+    inherited: Mapping[str, str],
+    by: Confines = confine,
+    start_in: Callable[[Request, ToolContext], str] = directory_for,
 ) -> Plan:
-    """What will be done. `inherited` is the environment to start from, `on` another kernel than this one."""
+    """What will be done. `inherited` is the environment to start from, `by` tells what will be enforced, `start_in`
+    where it starts."""
     text = _text(request.command)
     _check_lists(ctx)
-    cwd = directory_for(request, ctx)
+    _check_grace(profile)
+    cwd = start_in(request, ctx)
     timeout, remarks = _timeout(request, profile)
     yield_after = _yield_after(request)
     if yield_after is not None and request.timeout is None:
@@ -54,7 +65,7 @@ def plan_for(
     _check_env(request.env)
     environment = _environment(request, ctx, inherited)
     limits = limits_for(ctx, profile)
-    confined = confine(ctx, cwd, limits, environment.values, on)
+    confined = by(ctx, cwd, limits, environment.values)
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
         extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
@@ -63,7 +74,7 @@ def plan_for(
     place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
     return Plan(
         text=text,
-        bash=_bash(),
+        bash=bash_path(),
         cwd=cwd,
         env={**environment.values, **extra, "PWD": cwd},
         stdin=_stdin(request.stdin),
@@ -84,6 +95,8 @@ def plan_for(
         wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
+        roots=() if confined is None else confined.roots,
+        place=None if confined is None else confined.place,
         stages=() if background or not can_be_asked(environment.values, limits.open_files) else stages(request.command),
         apart=background or yield_after is not None or leftovers == "detach",
         background=background,
@@ -154,6 +167,8 @@ def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]
         return float("inf") if mode == "background" else profile.slow_timeout if mode == "slow" else profile.timeout, ()
     most = float("inf") if mode == "background" else profile.max_timeout
     _check_seconds(asked, "timeout", f"Give seconds above 0 and up to {most:g}.")
+    if asked > _FOREVER and most > _FOREVER:
+        return float("inf"), ()
     if asked <= most:
         return float(asked), ()
     shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
@@ -181,6 +196,16 @@ def _yield_after(request: Request) -> float | None:
 def _check_seconds(asked: object, field: str, hint: str) -> None:
     if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # nor NaN
         raise InvalidRequest(f"bad_{field}", f"`{field}` is {asked!r}.", field=field, hint=hint)
+
+
+def _check_grace(profile: Profile) -> None:
+    if not 0 <= profile.grace <= _FOREVER:  # nor NaN
+        raise InvalidRequest(
+            "bad_grace",
+            f"The profile {profile.name!r} gives commands {profile.grace!r} seconds between TERM and KILL.",
+            field="grace",
+            hint="Give it seconds from 0 up: Profile(grace=1.5).",
+        )
 
 
 def _check_stdin(request: Request) -> None:
@@ -224,7 +249,8 @@ def spill_name(conversation: str) -> str:
     return f"bash-{safe}" if safe else "bash"
 
 
-def _bash() -> str:
+def bash_path() -> str:
+    """InvalidRequest: there is none."""
     path = _find_bash(os.environ.get("PATH", os.defpath))
     if path is None:
         raise InvalidRequest(

@@ -285,6 +285,8 @@ class Result:
     task: TaskRef | None = None
     """What goes on: the command itself, or what it left running."""
     spill: Spill | None = None
+    elsewhere: bool = False
+    """Commands that run there do not see the files that it is kept in."""
     enforced: tuple[str, ...] = ()
     """Restrictions that were in force, not the ones asked for."""
     remarks: tuple[str, ...] = ()

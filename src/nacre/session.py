@@ -14,7 +14,7 @@ from contextlib import aclosing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from nacre.directories import directory_for, here
+from nacre.directories import current
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.gate import Gate
@@ -54,8 +54,12 @@ class Session:
         self._ctx = ctx or ToolContext()
         self._changes = dict(changes or {})
         self._turn = Gate(1)
-        self.cwd = os.path.abspath(cwd or self._ctx.working_dir or here())
+        self.cwd = os.path.abspath(cwd or self._ctx.working_dir or self._home())
         """Where the next command starts."""
+
+    def _home(self) -> str:
+        """Where a command starts if nobody says where."""
+        return current() if self._bash.engine.here else self._bash.engine.directory(Request("true"), self._ctx)
 
     @property
     def context(self) -> ToolContext:
@@ -92,7 +96,8 @@ class Session:
                 env["PWD"] = plan.cwd
                 given.update(env)
                 asked = plan.stages if can_be_asked(env, plan.limits.open_files) else ()
-                return replace(plan, env=env, reusable=False, session=True, stages=asked)
+                unset = tuple(name for name, value in self._changes.items() if value is None and name not in env)
+                return replace(plan, env=env, unset=unset, reusable=False, session=True, stages=asked)
 
             ctx = replace(self._ctx, working_dir=self.cwd)
             async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:
@@ -109,7 +114,7 @@ class Session:
     def _find_directory(self, consequence: str) -> list[str]:
         """Make sure that the session's directory exists: the nearest that is left of it. Says when it had to."""
         lost = self.cwd
-        if os.path.isdir(lost):
+        if not self._bash.engine.here or os.path.isdir(lost):
             return []
         while not os.path.isdir(self.cwd) and self.cwd != "/":
             self.cwd = os.path.dirname(self.cwd)
@@ -125,13 +130,13 @@ class Session:
             return [_NOT_TOLD]
         if environment is not None:
             changed = {name: value for name, value in environment.items() if given.get(name) != value}
-            removed = dict.fromkeys(given.keys() - environment.keys())
+            removed = dict.fromkeys([*(given.keys() - environment.keys()), *last.unset])
             self._changes.update({k: v for k, v in {**changed, **removed}.items() if not _is_of_this_run(k, v)})
         if directory is None or request.cwd is not None or directory == self.cwd:
             return []
-        if os.path.isdir(directory):
+        if os.path.isdir(directory) or not self._bash.engine.here:
             try:
-                directory_for(replace(request, cwd=directory), self._ctx)
+                self._bash.engine.directory(replace(request, cwd=directory), self._ctx)
             except InvalidRequest as error:
                 return [f"The session stays in {self.cwd}. {error.message}"]
         self.cwd = directory

@@ -20,6 +20,8 @@ class Told:
     stages: tuple[int, ...] = ()
     directory: str | None = None
     environment: dict[str, str] | None = None
+    unset: tuple[str, ...] = ()
+    """Names without a value: of variables that it had from elsewhere, and has no more."""
 
 
 def told(state: int) -> Told:
@@ -43,4 +45,5 @@ def told(state: int) -> Told:
         stages=stages,
         directory=directory or None,
         environment={name: value for name, equals, value in pairs if equals},
+        unset=tuple(entry for entry in rest[:-2] if entry and "=" not in entry),
     )

@@ -13,12 +13,12 @@ import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nacre.access import confine, has_scratch
+from nacre.access import has_scratch
 from nacre.blocking import beside
 from nacre.capture import Collector
 from nacre.conclude import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
-from nacre.directories import directory_for
-from nacre.environment import host_environment, login_environment
+from nacre.engines import LOCAL, Engine, Live
+from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen, replace
 from nacre.gate import Gate
@@ -26,7 +26,6 @@ from nacre.guard import Guard, remember, restored
 from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
-from nacre.keeper.live import LiveRun, Stillborn, start
 from nacre.observe.events import Observer
 from nacre.observe.watch import Watch, implied_by_environment, watched, watching
 from nacre.permission import permission
@@ -40,7 +39,6 @@ from nacre.types import Access, Limits, Plan, Request, ToolContext
 from nacre.validate import absolute
 
 if TYPE_CHECKING:
-    from nacre.sandbox.kernel import Kernel
     from nacre.schema import Dialect
     from nacre.views.answers import Answer
 
@@ -60,20 +58,27 @@ class Carry:
 class Bash:
     """Runs shell commands. One instance serves any number of conversations, threads and event loops."""
 
-    _kernel: Kernel | None = None
-    """What confines; None for this one."""
-
     def __init__(
         self,
         profile: Profile | str = DEFAULT,
         *,
         max_running: int | None = None,
         observers: Iterable[Observer] = (),
+        engine: Engine = LOCAL,
     ) -> None:
-        """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too."""
+        """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too. `engine`
+        is where commands run (`nacre.engines`)."""
         self.profile = named(profile) if isinstance(profile, str) else profile
         asked = tuple(observers)
         self.observers = (*asked, *implied_by_environment(asked))
+        self.engine = engine
+        if self.profile.container and engine.here:
+            raise InvalidRequest(
+                "no_container",
+                f"The profile {self.profile.name!r} wants a container, and the engine is {engine.name!r}.",
+                field="engine",
+                hint="Give one: Bash(…, engine=Containers(IMAGE)), from nacre.engines.",
+            )
         self._gate = Gate(max_running)
 
     def constraints(self, ctx: ToolContext | None = None) -> str:
@@ -82,20 +87,17 @@ class Bash:
         AccessUnavailable: this kernel cannot enforce it.
         """
         ctx = self._settled(ctx)
-        confined = confine(ctx, directory_for(Request("true"), ctx), Limits(), {}, self._kernel)
+        confined = self.engine.confined(ctx, self.engine.directory(Request("true"), ctx), Limits(), {})
         if confined is None or confined.wanted is None:
-            return ""
+            return "" if confined is None else confined.words
         from nacre.sandbox.describe import describe
 
         return describe(confined.wanted, confined.enforced, scratch=has_scratch(ctx))
 
     @property
     def access_modes(self) -> tuple[Access, ...]:
-        """The ones that can be enforced here."""
-        from nacre.sandbox.kernel import kernel
-
-        confines = (self._kernel or kernel()).confines
-        return ("unrestricted", "workspace", "restricted") if confines else ("unrestricted",)
+        """The ones that can be enforced where commands run."""
+        return ("unrestricted", "workspace", "restricted") if self.engine.confines else ("unrestricted",)
 
     def definition(self, ctx: ToolContext | None = None, *, dialect: Dialect = "anthropic") -> dict[str, Any]:
         """The tool for a model: name, description with the constraints in force, schema of what `call` takes."""
@@ -103,7 +105,7 @@ class Bash:
 
         ctx = self._settled(ctx)
         tool = schema.told(self.profile)
-        where = f"Working directory: {directory_for(Request('true'), ctx)}" if tool.names_directory else ""
+        where = f"Working directory: {self.engine.directory(Request('true'), ctx)}" if tool.names_directory else ""
         parts = (tool.description.strip(), where, self.constraints(ctx))
         return schema.definition(tool, "\n\n".join(filter(None, parts)), dialect)
 
@@ -135,8 +137,8 @@ class Bash:
     async def _walk(
         self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
     ) -> AsyncGenerator[Event, None]:
-        inherited = await beside(login_environment) if ctx.login_env else host_environment()
-        plan = plan_for(request, ctx, self.profile, inherited)
+        inherited = await self.engine.inherited(ctx)
+        plan = plan_for(request, ctx, self.profile, inherited, self.engine.confined, self.engine.directory)
         if carry is not None:
             plan = carry.prepare(plan)
         if watch is not None:
@@ -154,7 +156,7 @@ class Bash:
                 lacking = NeverBegan(error.errno or 0, error.strerror or str(error))
                 yield Ended(unrun(request, plan, outcome_of(lacking, plan)))
                 return
-            async for event in begin(request, ctx, plan):
+            async for event in self.engine.begin(request, ctx, plan) or begin(request, ctx, plan, self.engine):
                 yield event
             return
         if not await self._gate.enter(ctx.cancel):
@@ -165,7 +167,7 @@ class Bash:
         state = carry.state if carry is not None else file_for_stages(plan)
         try:
             guard = await remember(plan)
-            run = await start(plan, state)
+            run = await self.engine.start(plan, state)
             following = Following(run, collector, request, ctx, plan)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
@@ -193,11 +195,11 @@ class Bash:
             if state is not None and carry is None:
                 os.close(state)
         assert isinstance(happening, NeverBegan | Stopped | Vanished | Promoted)
-        outcome = outcome_of(happening, plan)
+        outcome, task = outcome_of(happening, plan), following.task
         out, err, both = collector.captured()
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
         remarks += remarks_on_stages(ended, outcome)
-        if plan.confinement and not (isinstance(outcome, Exited) and outcome.code == 0):
+        if (plan.confinement or plan.place is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
             remarks += remarks_on_limits(plan, outcome, both.text)
         with contextlib.suppress(OSError):  # no descriptor left to load them with: what was run is told all the same
             if plan.wanted is not None:
@@ -208,7 +210,7 @@ class Bash:
             if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
                 from nacre.hints import advice  # not loaded for those who never fail
 
-                remarks += await advice(plan, both)
+                remarks += await advice(plan, both) if self.engine.here else []
         yield Ended(
             Result(
                 command=request.command,
@@ -222,8 +224,9 @@ class Bash:
                 running=happening.running,
                 ended=happening.ended,
                 stages=ended,
-                task=following.task,
+                task=task,
                 spill=spill,
+                elsewhere=not self.engine.shows(plan, plan.spill_dir if task is None else task.output_file),
                 enforced=() if pid is None else plan.enforced,
                 remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
                 hidden=plan.hidden,
@@ -261,7 +264,7 @@ def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
     return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
 
 
-async def settled(run: LiveRun | Stillborn, guard: Guard, grace: float) -> list[str]:
+async def settled(run: Live, guard: Guard, grace: float) -> list[str]:
     """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
     try:
         if run.listening:  # what an ended one has left running stays

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nacre.cancel import Cancel
 from nacre.frozen import field, frozen
@@ -170,6 +170,12 @@ class Plan:
     enforced: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     """Paths to be compared before and after."""
+    roots: tuple[str, ...] = ()
+    """Where it may write: what is put in the way of those is removed there, and nowhere else."""
+    unset: tuple[str, ...] = ()
+    """Variables that it is not to have, for an engine that lays an environment of its own below."""
+    place: Any = None
+    """What the engine needs to know to start it."""
     session: bool = False
     """The shell is to tell its last directory and environment."""
     stages: tuple[str, ...] = ()
@@ -185,6 +191,8 @@ class Plan:
     """What it leaves running outlives this process."""
     waits: bool = False
     """The shell waits for its jobs before it exits."""
+    ender: bytes = b""
+    """Shell text that ends it where signals do not reach; it gets the signal's number and the seconds of grace."""
     log: int = 0
     """Bytes of a task's log."""
     log_name: str = ""

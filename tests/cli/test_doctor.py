@@ -15,6 +15,7 @@ from tests.conftest import PORTABLE
 NAMES = ["nacre", "python", "platform", "bash", "keeper", "orphans", "subreaper", "proc", "memfd", "pidfd", "pipe size"]
 NAMES += ["portable mode", *(["ps"] if PORTABLE else []), "open files", "landlock", "seccomp", "namespaces"]
 NAMES += ["confinement"] if PORTABLE else ["restricted", "workspace"]
+NAMES += ["engine bwrap", "engine podman", "engine docker", "engine ray"]
 
 
 def test_it_says_in_aligned_lines_what_is_there(nacre: Nacre) -> None:

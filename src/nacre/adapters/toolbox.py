@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from nacre.asked import request_from
 from nacre.checking import check
-from nacre.directories import directory_for
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen, replace
 from nacre.tasks import tools
@@ -80,7 +79,7 @@ class Toolbox:
 
     def asks_about(self, request: Request) -> Verdict | None:
         """The same of a request. `InvalidRequest`: it cannot be run there."""
-        place = directory_for(request, self.ctx)
+        place = self.bash.engine.directory(request, self.ctx)
         verdict = check(request.command, cwd=place, env=request.env, policy=self.bash.profile.policy)
         return verdict if verdict.decision is Decision.ASK else None
 

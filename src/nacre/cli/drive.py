@@ -23,6 +23,7 @@ from nacre.cli.remarks import words_on
 from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
 from nacre.config.config import Config
+from nacre.engines import LOCAL, Engine
 from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
 from nacre.observe import asked_for
@@ -79,7 +80,7 @@ def drive(options: Options, config: Config) -> int:
         approve=approver(yes=options.yes),
         caller="nacre run",
     )
-    bash = Bash(profile, observers=asked_for(config.get("audit")))
+    bash = Bash(profile, observers=asked_for(config.get("audit")), engine=_engine(options))
     drive = Drive(cancel, options, view, profile, hides=lambda: _hides(request, ctx))
     if options.session is None:
         result = asyncio.run(drive.through(bash.stream(request, ctx)))
@@ -98,6 +99,14 @@ def drive(options: Options, config: Config) -> int:
 
         complain(bash.observers)
     return drive.code(result)
+
+
+def _engine(options: Options) -> Engine:
+    if options.engine is None and options.image is None:
+        return LOCAL
+    from nacre.engines.named import engine_named
+
+    return engine_named(options.engine or "local", image=options.image)
 
 
 def _hides(request: Request, ctx: ToolContext) -> Hides:

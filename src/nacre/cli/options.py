@@ -71,6 +71,8 @@ class Options(argparse.Namespace):
     """None: what suits whoever looks."""
     session: str | None
     profile: str | None
+    engine: str | None
+    image: str | None
     no_config: bool
     yes: bool
     background: bool
@@ -185,6 +187,8 @@ def _parser() -> Parser:
     add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
     add("--profile", metavar="NAME", help="as one of `nacre profiles`; --view model: its answer")
     add("--no-config", action="store_true", help="as nacre comes, whatever is configured (see: nacre config)")
+    add("--engine", metavar="NAME", help="where it runs: local (default), bwrap, podman, docker or ray")
+    add("--image", metavar="IMAGE", help="for podman and docker: what its container is made from")
     add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
     _add_tasks(parser)
     _add_confinement(parser)

@@ -47,7 +47,9 @@ def examine() -> tuple[bool, list[Check]]:
     from nacre.cli.confinement import confinement
 
     confines, rows = confinement()
-    return confines, checks + rows
+    from nacre.cli.engines import engines
+
+    return confines, checks + rows + engines()
 
 
 def _python() -> Check:

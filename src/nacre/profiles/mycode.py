@@ -46,7 +46,8 @@ class Config(TypedDict, total=False):
     """Texts that no command may hold, in place of the proposal's four."""
     requireDescription: bool
     sandboxMode: bool | Literal["container"]
-    """True: the kernel lets commands write in their working directory only, and gives them no network."""
+    """True: the kernel lets commands write in their working directory only, and gives them no network. "container":
+    they run in a container, or not at all: `Bash(…, engine=Containers(IMAGE))`."""
 
 
 DEFAULT_CONFIG: Mapping[str, Any] = MappingProxyType(
@@ -78,6 +79,7 @@ def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
         slow_timeout=longest / 1000,
         max_timeout=longest / 1000,
         access="workspace" if settings["sandboxMode"] else "unrestricted",
+        container=settings["sandboxMode"] == "container",
         output=max(MIB, _WIDEST * characters + 64 * KIB),
         log_name="mycode-{id}.log",
         limits={"unrestricted": LIMITS, "workspace": LIMITS, "restricted": READING},
@@ -101,14 +103,8 @@ def _check(name: str, value: object) -> None:
         case "requireDescription":
             good, hint = isinstance(value, bool), "Use True or False."
         case "sandboxMode":
-            if value == "container":
-                raise InvalidRequest(
-                    "no_container",
-                    "`sandboxMode` is 'container', and this version of nacre runs nothing in containers.",
-                    field=name,
-                    hint="Use sandboxMode=True: the kernel then keeps commands to their working directory.",
-                )
-            good, hint = isinstance(value, bool), "Use True or False."
+            good = isinstance(value, bool) or value == "container"
+            hint = "Use True, False or 'container'."
         case _:
             from difflib import get_close_matches
 

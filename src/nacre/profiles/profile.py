@@ -35,6 +35,8 @@ class Profile:
     """stdout and stderr are one stream."""
     access: Access = "unrestricted"
     """What commands may do whose context does not say."""
+    container: bool = False
+    """Commands run in a container, or not at all."""
     output: int = 1 * MIB
     """Bytes of each stream held in memory."""
     spill: int = 16 * MIB

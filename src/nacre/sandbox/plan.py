@@ -76,6 +76,12 @@ class Enforceable:
     enforced: tuple[str, ...]
     watched: tuple[str, ...] = ()
     """Protected paths that no kernel guards here: compared before and after."""
+    roots: tuple[str, ...] = ()
+    """Where the command may write."""
+    words: str = ""
+    """For the model, where `wanted` does not tell all."""
+    place: object = None
+    """What an engine has to know again when it starts the run."""
 
 
 @lru_cache(maxsize=64)  # an agent's commands are confined alike
@@ -95,7 +101,11 @@ def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
     confinement = _confinement(wanted, kernel)
     bound(confinement, limits)
     return Enforceable(
-        confinement=confinement.encode(), wanted=wanted, enforced=tuple(enforced), watched=_watched(wanted, kernel)
+        confinement=confinement.encode(),
+        wanted=wanted,
+        enforced=tuple(enforced),
+        watched=_watched(wanted, kernel),
+        roots=() if wanted.workspace is None else wanted.workspace.roots,
     )
 
 
@@ -174,7 +184,7 @@ def _confinement(wanted: Wanted, kernel: Kernel) -> Confinement:
     if workspace is not None:
         grants += [(landlock.EVERYTHING, root) for root in (*workspace.roots, _SHARED_MEMORY)]
         grants += [(landlock.WRITE_FILE | landlock.IOCTL_DEV, path) for path in _TERMINALS]
-        mounts += [(OPEN, path) for path in dict.fromkeys((*workspace.roots, *workspace.pinned))]
+        mounts += [(OPEN, path) for path in sorted({*workspace.roots, *workspace.pinned})]
         mounts += [(MEMORY, _SHARED_MEMORY), (TERMINALS, _TERMINALS[1])]
         mounts += [(CLOSE, path) for path in workspace.protected]
     if carved:

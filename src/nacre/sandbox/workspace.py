@@ -32,19 +32,22 @@ class Workspace:
     roots: tuple[str, ...]
     """Everything below may be written."""
     pinned: tuple[str, ...] = ()
-    """Directories in it that hold something protected: moving them away would move the protection."""
+    """Directories in it that lead to what is protected or hidden: moving them away would move the protection."""
     protected: tuple[str, ...] = ()
     """May only be read."""
     missing: tuple[str, ...] = ()
     """May not be made; or links, which may not be changed. No mount can hold either."""
 
 
-def look(cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = ()) -> Workspace:
-    """`protected` beyond what always is."""
+def look(
+    cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = (), hidden: Iterable[str] = ()
+) -> Workspace:
+    """`protected` beyond what always is; `hidden` by its real name."""
     here = os.path.realpath(cwd)
     given = tuple(dict.fromkeys([here, *(os.path.realpath(path) for path in writable)]))
     roots = dict.fromkeys(given)
-    kept = [os.path.join(root, name) for root in given for name in PROTECTED] + [_resolved(path) for path in protected]
+    asked = [_resolved(path) for path in protected]
+    kept = [os.path.join(root, name) for root in given for name in PROTECTED] + asked
     directories: dict[str, None] = {}
     pointer = _find_git(here)
     if pointer is not None and not os.path.islink(pointer):  # a link to anywhere may have been left by the last command
@@ -62,9 +65,11 @@ def look(cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = ()) 
     tops = tuple(roots)
     inside = [path for path in dict.fromkeys(kept) if any(is_below(path, root) for root in tops)]
     solid = tuple(path for path in inside if _is_solid(path))
+    ways = [way for path in solid for way in _ways(path, directories)]
+    ways += [way for path in (*asked, *hidden) for way in _ways(path, tops)]
     return Workspace(
         roots=tops,
-        pinned=tuple(_pins(directories, solid, tops)),
+        pinned=tuple(path for path in dict.fromkeys((*directories, *ways)) if _can_be_pinned(path, tops)),
         protected=solid,
         missing=tuple(path for path in inside if not _is_solid(path)),
     )
@@ -100,23 +105,21 @@ def _of_repository(directory: str) -> list[str]:
     return kept
 
 
-def _pins(repositories: Collection[str], protected: Iterable[str], roots: Iterable[str]) -> list[str]:
-    """The repositories, and every directory in them on the way to something protected. Real ones only: a mount would
-    follow a link."""
-    found = dict.fromkeys(repositories)
-    for path in protected:
-        way = []
-        above = os.path.dirname(path)
-        while above != "/" and above not in repositories:
-            way.append(above)
-            above = os.path.dirname(above)
-        if above in repositories:
-            found |= dict.fromkeys(reversed(way))
-    return [
-        path
-        for path in found
-        if os.path.isdir(path) and os.path.realpath(path) == path and any(is_below(path, root) for root in roots)
-    ]
+def _ways(path: str, tops: Collection[str]) -> list[str]:
+    """Every directory from the nearest of these, which is none of them, down to a path; none if it is in none."""
+    found: list[str] = []
+    above = os.path.dirname(path)
+    while above not in tops:
+        if above == "/":
+            return []
+        found.append(above)
+        above = os.path.dirname(above)
+    return found[::-1]
+
+
+def _can_be_pinned(path: str, roots: Iterable[str]) -> bool:
+    """Real directories only: a mount would follow a link."""
+    return os.path.isdir(path) and os.path.realpath(path) == path and any(is_below(path, root) for root in roots)
 
 
 def _is_solid(path: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from itertools import count
 
+from nacre.engines import Local
 from nacre.environment import host_environment
 from nacre.frozen import frozen, replace
 from nacre.observe.events import Observer
@@ -65,8 +66,6 @@ class Asked:
 class ScriptedBash(Bash):
     """Answers as it was told with `on`. What it was asked is in `asked`."""
 
-    _kernel = _ABLE
-
     def __init__(
         self,
         profile: Profile | str = DEFAULT,
@@ -77,7 +76,7 @@ class ScriptedBash(Bash):
     ) -> None:
         """`in_order`: commands come exactly as they are scripted, each once. `check`: what the profile's policy
         refuses is refused, and what it asks about needs `ToolContext.approve`, as ever."""
-        super().__init__(profile)
+        super().__init__(profile, engine=Local(_ABLE))
         self.observers = tuple(observers)  # and no trail that the environment asks for: nothing is run
         self._script = Script(in_order=in_order)
         self._check = check
@@ -145,7 +144,7 @@ class ScriptedBash(Bash):
     async def _walk(
         self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
     ) -> AsyncGenerator[Event, None]:
-        plan = plan_for(request, ctx, self.profile, host_environment(), self._kernel)
+        plan = plan_for(request, ctx, self.profile, host_environment(), self.engine.confined)
         if carry is not None:
             plan = carry.prepare(plan)
         if watch is not None:

@@ -60,6 +60,7 @@ class ModelOptions:
 
 
 DEFAULT = ModelOptions()
+_UNREAD = "commands cannot read what is left out: print less of it (grep, head, tail), or write it to a file first"
 
 
 @frozen(kw_only=True)
@@ -99,6 +100,8 @@ def rendered(
     kept = Kept(spill=result.spill) if kept is None else kept
     if hidden and kept.spill is not None:
         kept = replace(kept, spill=replace(kept.spill, path=mask_said(kept.spill.path, hidden)))
+    if result.elsewhere:
+        kept = replace(kept, spill=None)
     silent = not result.both.seen
     before = list(_ending(result, options, silent=silent))
     after = [remark for remark in result.remarks if not is_said(remark, result)]
@@ -109,6 +112,7 @@ def rendered(
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
     where = [lines.add(text) for text in _where(result, kept, hidden)] if body.apart else []
+    where += [lines.add(_UNREAD)] if result.elsewhere else []
     output = [] if silent else [body.within(lines.rest()) or note("nothing but white space")]
     last += where if body.cut else []
     text = "\n".join(part for part in (*first, *output, *last, *lines.left_out()) if part)
@@ -144,7 +148,8 @@ def how(result: Result, options: ModelOptions) -> str:
         case OverLimit() | Cancelled() | Killed() | Lost():
             return in_words(outcome)
         case Running(id, promoted):
-            where = "" if result.task is None else f"; what it prints is in {result.task.output_file}"
+            named = None if result.elsewhere else result.task
+            where = "" if named is None else f"; what it prints is in {named.output_file}"
             how = f"not ended after {result.duration:.3g} s: it goes on" if promoted else "it runs"
             return f"{how} as task {id}{where}; {options.task_help}"
         case Refused(rule, reason, instead):
@@ -158,7 +163,8 @@ def how(result: Result, options: ModelOptions) -> str:
 
 def _task(result: Result) -> str:
     assert result.task is not None
-    return f"what it left running is task {result.task.id}, which prints to {result.task.output_file}"
+    where = "" if result.elsewhere else f", which prints to {result.task.output_file}"
+    return f"what it left running is task {result.task.id}{where}"
 
 
 def is_said(remark: str, result: Result) -> bool:

@@ -41,7 +41,8 @@ def for_model(
     kept = look(result, options.output.errors)
     hidden = tuple(secrets)
     text = rendered(result, options, secrets=hidden, kept=kept)
-    if text.cut and kept.spill is None and not result.dropped and (spill := written(result.both, directory, name)):
+    lacks = text.cut and kept.spill is None and not result.dropped and not result.elsewhere
+    if lacks and (spill := written(result.both, directory, name)):
         kept = Kept(spill=spill)
         text = rendered(result, options, secrets=hidden, kept=kept, readings=text.readings)
     return text.text

@@ -109,10 +109,11 @@ def test_a_value_that_cannot_be_meant_is_an_error(name: str, value: object) -> N
     assert error.value.hint
 
 
-def test_a_container_is_refused_with_what_to_use_instead() -> None:
-    with pytest.raises(InvalidRequest, match="Use sandboxMode=True") as error:
-        mycode(sandboxMode="container")
-    assert (error.value.code, error.value.field) == ("no_container", "sandboxMode")
+@pytest.mark.req("M-13")
+def test_a_container_is_never_quietly_left_out() -> None:
+    with pytest.raises(InvalidRequest, match="Containers") as error:
+        BashExecutor({"sandboxMode": "container"})
+    assert (error.value.code, error.value.field) == ("no_container", "engine")
 
 
 @pytest.mark.req("M-03")

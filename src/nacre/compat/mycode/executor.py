@@ -12,6 +12,7 @@ from nacre.checking import check
 from nacre.compat.mycode.pieces import Pieces
 from nacre.compat.mycode.tasks import TaskManager
 from nacre.compat.mycode.types import BashOutput, Safety, StreamEvent
+from nacre.engines import LOCAL, Engine
 from nacre.environment import host_environment, login_environment
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen
@@ -45,10 +46,11 @@ class BashTool:
 class BashExecutor:
     """Runs commands as the proposal has it. One serves any number of conversations."""
 
-    def __init__(self, config: Config | None = None, *, literal: bool = False) -> None:
-        """`config`: a part of it is enough. `literal`: see `nacre.profiles.mycode`."""
+    def __init__(self, config: Config | None = None, *, literal: bool = False, engine: Engine = LOCAL) -> None:
+        """`config`: a part of it is enough. `literal`: see `nacre.profiles.mycode`. `engine`: where commands run; for
+        `sandboxMode="container"`, `nacre.engines.Containers`."""
         self.profile = mycode(literal=literal, **(config or {}))
-        self.bash = Bash(self.profile)
+        self.bash = Bash(self.profile, engine=engine)
         self.task_manager = TaskManager()
 
     async def execute(self, input: Mapping[str, Any], context: Context = None) -> BashOutput:

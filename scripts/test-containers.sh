@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# usage: test-containers.sh [ARGUMENTS FOR PYTEST]
+#
+# The engines with podman and bubblewrap, which are installed if this is root and a Debian. Elsewhere they must be here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if ! { command -v podman && command -v bwrap; } >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends podman runc bubblewrap >/dev/null
+fi
+scripts/venv.sh .venv
+export CONTAINERS_CONF=$PWD/.containers.conf NACRE_TEST_CONTAINERS=
+# podman asks for more descriptors than whoever lacks the right to raise limits can give
+printf '[containers]\ndefault_ulimits = ["nofile=%d:%d", "nproc=4096:4096"]\n' "$(ulimit -Sn)" "$(ulimit -Hn)" >"$CONTAINERS_CONF"
+for program in podman docker; do
+    if "$program" images >/dev/null 2>&1; then
+        scripts/container-image.sh "$program" localhost/nacre-test
+        NACRE_TEST_CONTAINERS+=" $program"
+    fi
+done
+[[ $NACRE_TEST_CONTAINERS ]] || { echo "neither podman nor docker works here" >&2; exit 1; }
+exec .venv/bin/pytest --dist=load tests/engines "$@"

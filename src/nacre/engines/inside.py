@@ -1,0 +1,155 @@
+"""The bash programs that are put into a container, beside what is to be run. Everything in them is a builtin: there may
+be nothing but bash.
+
+A run's processes are known by a tag, the hard limit on file locks, which everything that is forked inherits, no program
+sets, and nobody can raise again. One that has lowered it carries the tag of no letter: it is nobody's, and is ended
+with the next run that is.
+"""
+
+from __future__ import annotations
+
+_LIVING = r"""
+# all that carry the tag; and what is nobody's, if the letters are told
+living() {
+    local file line
+    pids=()
+    for file in /proc/[0-9]*/limits; do
+        while read -r line; do
+            [[ $line =~ ^"Max file locks"\ +[^\ ]+\ +([0-9]+)\  ]] || continue
+            if [[ ${BASH_REMATCH[1]} == "$tag" || ( $letters && ! -e $letters/${BASH_REMATCH[1]} ) ]]; then
+                file=${file#/proc/}
+                pids+=("${file%/limits}")
+            fi
+            break
+        done 2>/dev/null <"$file"
+    done 2>/dev/null
+    ((${#pids[@]}))
+}
+pause() { read -r -t "$1" -u 6; }  # from a pipe in which there is never anything
+"""
+
+_COUNTERS = r"""
+# how often the kernel has ended something in this container for want of memory, and refused it a process; ? for unknown
+counters() {
+    local file name value
+    oom=? full=?
+    for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+        while read -r name value; do [[ $name == oom_kill ]] && oom=$value; done <"$file"
+    done
+    for file in /sys/fs/cgroup/pids.events /sys/fs/cgroup/pids/pids.events; do
+        while read -r name value; do [[ $name == max ]] && full=$value; done <"$file"
+    done
+}
+"""
+
+_JOB = r"""
+# whether the job goes on, and what is known of its end: only `jobs` tells an exit with 139 from a SIGSEGV, and only
+# until somebody has waited for it
+goes_on() {
+    local line going=
+    { jobs -r; jobs -s; builtin printf 'dead
+'; jobs; builtin printf 'all
+'; } >&7
+    while IFS= read -r -u 7 line && [[ $line != dead ]]; do going=1; done
+    while IFS= read -r -u 7 line && [[ $line != all ]]; do [[ $going ]] || ended=$line; done
+    [[ $going ]]
+}
+# `wait` comes back for a look when a child has changed: it does in POSIX mode, if there is a trap
+await() {
+    local first=127
+    ended=
+    while goes_on; do
+        wait "$1"
+        first=$?
+    done
+    trap - CHLD
+    set +m +o posix
+    wait "$1"
+    code=$?
+    ((code != 127)) || code=$first
+}
+"""
+
+WARD = (
+    r"""# usage: ward LETTER TAG MERGE
+#
+# Runs `go` of a letter, tells how it ended, and stays while something of it lives: what that prints is heard as long as
+# this does.
+letter=$1 tag=$2 merge=$3 letters=
+exec 4>&2 2>/dev/null 5>"$letter/told" 6<> <(:) 7<> <(:)
+"""
+    + _LIVING
+    + _COUNTERS
+    + _JOB
+    + r"""
+counters
+before=("$oom" "$full")
+set -m -o posix  # a group of its own, or it could not be interrupted
+trap : CHLD
+if [[ $merge ]]; then
+    bash "$letter/go" <&0 2>&1 4>&- 5>&- 6>&- 7>&- &
+else
+    bash "$letter/go" <&0 2>&4 4>&- 5>&- 6>&- 7>&- &
+fi
+await $!
+counters
+if [[ $oom == '?' ]]; then builtin printf '\noom ?'; elif ((oom > before[0])); then builtin printf '\noom 1'; fi >&5
+[[ $full != '?' ]] && ((full > before[1])) && builtin printf '\nfull 1' >&5
+[[ $ended =~ [^0-9]${code}[^0-9] ]] && builtin printf '\nsaid %d' "$code" >&5
+builtin printf '\ncode %d\n' "$code" >&5
+living && pause 0.2  # it may be about to end; and what was printed is on its way
+if living; then
+    for pid in "${pids[@]:0:100}"; do
+        mapfile -d '' words <"/proc/$pid/cmdline"
+        line="${words[*]}"
+        line=${line//$'\n'/ }
+        builtin printf 'left %s %s\n' "$pid" "${line:0:200}"
+    done >&5
+    builtin printf 'stays\n' >&5
+fi
+while living; do pause 0.3; done
+"""
+)
+
+REAP = (
+    r"""# usage: reap TAG SIGNAL GRACE
+#
+# Ends all that carry a tag: the signal, GRACE seconds (with three decimals), KILL. 1: something is left; said at once
+# if none of it can be reached.
+tag=$1 number=$2 grace=${3%.*}${3#*.} letters=${0%/*}
+exec 2>/dev/null 6<&0
+"""
+    + _LIVING
+    + r"""
+# whether some of it lives; and if none of that is ours to signal, another way has to be found
+ours() { living && { kill -0 "${pids[@]}" || ! living || kill -0 "${pids[@]}" || exit 1; }; }
+# until no more turn up: what is being forked just now would miss the signal
+stop() {
+    local before=-1 round
+    for round in 1 2 3 4 5; do
+        living || return
+        ((${#pids[@]} == before)) && return
+        before=${#pids[@]}
+        kill -STOP "${pids[@]}"
+    done
+}
+if ((number != 9)); then
+    ours && stop
+    if living; then
+        kill -"$number" "${pids[@]}"
+        kill -CONT "${pids[@]}"
+    fi
+    for ((waited = 0; waited < 10#$grace; waited += 50)); do
+        ours || exit 0
+        pause 0.05
+    done
+fi
+for ((round = 0; round < 100; round++)); do
+    ours || exit 0
+    stop
+    kill -KILL "${pids[@]}"
+    pause 0.02
+done
+exit 1
+"""
+)

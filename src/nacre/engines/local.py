@@ -1,0 +1,39 @@
+"""The engine that is always there: this machine, by the keeper, confined by its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nacre.access import confine
+from nacre.engines.engine import Engine
+from nacre.keeper.live import LiveRun, Stillborn, start
+from nacre.types import Limits, Plan, ToolContext
+
+if TYPE_CHECKING:
+    from nacre.keeper.client import Folder
+    from nacre.sandbox.kernel import Kernel
+    from nacre.sandbox.plan import Enforceable
+
+
+class Local(Engine):
+    name = "local"
+
+    def __init__(self, kernel: Kernel | None = None) -> None:
+        self._kernel = kernel
+        """What confines; None for this one."""
+
+    @property
+    def confines(self) -> bool:
+        from nacre.sandbox.kernel import kernel
+
+        return (self._kernel or kernel()).confines
+
+    def confined(self, ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+        return confine(ctx, cwd, limits, env, self._kernel)
+
+    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
+        return await start(plan, state, folder)
+
+
+LOCAL = Local()

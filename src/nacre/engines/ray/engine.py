@@ -1,0 +1,244 @@
+"""RayEngine: each command runs on a node that Ray chooses, and looks like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from nacre.access import confine
+from nacre.cancel import Cancel
+from nacre.directories import directory_for
+from nacre.engines.engine import Engine, asked_for
+from nacre.engines.ray.agents import Agents, looked_at
+from nacre.engines.ray.cluster import check_not_forked, connect, forked, load
+from nacre.engines.ray.connection import Connection, NodeLost
+from nacre.engines.ray.leases import AT, Demand, Leases
+from nacre.engines.ray.places import Places
+from nacre.engines.ray.run import RayRun, on
+from nacre.engines.ray.tasks import RayTasks
+from nacre.engines.ray.travel import MARK, Asked, Sent, lean, sendable
+from nacre.engines.ray.turns import Turns
+from nacre.engines.ray.waiting import unless_cancelled
+from nacre.engines.ray.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
+from nacre.errors import EngineUnavailable, InvalidRequest
+from nacre.frozen import replace
+from nacre.result import Cancelled, Ended, Event, Lost, Result
+from nacre.sandbox.plan import Enforceable
+from nacre.types import Limits, Plan, Request, StrPath, ToolContext
+
+if TYPE_CHECKING:
+    from nacre.keeper.client import Folder
+
+_ID_DIGITS = 56
+_LEAST = 0.0001
+"""Of a resource; Ray counts no finer."""
+
+
+class RayEngine(Engine):
+    name = "ray"
+    here = False
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        num_cpus: float = 1,
+        resources: Mapping[str, float] | None = None,
+        label_selector: Mapping[str, str] | None = None,
+        node: str | None = None,
+        retries: int = 0,
+        workspace: StrPath | None = None,
+        patience: float = 60.0,
+        runtime_env: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Each run is given `num_cpus` and `resources` for as long as it lasts, on a node with these labels, or on
+        `node` (an id or an address). One whose node was lost is started again elsewhere up to `retries` times, from its
+        beginning: whether that does harm, only the caller can know. `workspace` is shipped; None: paths are the same on
+        every node. Where all is in use, runs wait; what no node could ever hold raises EngineUnavailable after
+        `patience` seconds, in which a cluster may grow, and so does a cluster that has not answered by then.
+        `runtime_env` is what Ray is to prepare for nacre itself.
+
+        EngineUnavailable: Ray is not installed. The cluster is looked for by the first run.
+        """
+        if address is not None and address.startswith("ray://"):
+            raise InvalidRequest(
+                "bad_address",
+                "Ray's client (ray://) cannot stream what a command prints.",
+                field="address",
+                hint="Run this program on a machine of the cluster, with address='auto'.",
+            )
+        load()
+        bundle = {name: float(amount) for name, amount in {"CPU": num_cpus, **(resources or {})}.items() if amount}
+        if not bundle or min(bundle.values()) < 0:
+            raise InvalidRequest(
+                "bad_resources",
+                "A run that needs nothing can be placed nowhere.",
+                field="num_cpus",
+                hint="Commands that mostly wait: num_cpus=0.01.",
+            )
+        is_id = node is not None and len(node) == _ID_DIGITS
+        if node is not None and not is_id:
+            bundle[f"{AT}{node}"] = _LEAST
+        self._address = address
+        self._demand = Demand(bundle=bundle, labels=dict(label_selector or {}), node=node if is_id else None)
+        self._retries = retries
+        self._patience = patience
+        self._runtime_env = dict(runtime_env or {})
+        self._workspace = None if workspace is None else checked(workspace)
+        self._copy = os.urandom(6).hex()
+        self._turns = Turns()
+        self._places: Places | None = None
+        self._opening: Future[Places] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def confines(self) -> bool:
+        """As far as can be known here: each node is asked again, and does not run what it cannot confine."""
+        from nacre.sandbox.kernel import kernel
+
+        return kernel().confines
+
+    async def inherited(self, ctx: ToolContext) -> Mapping[str, str]:
+        """A node has an environment of its own."""
+        await self._turns.come()  # before it is planned
+        return {**asked_for(ctx), MARK: self.name}
+
+    def directory(self, request: Request, ctx: ToolContext) -> str:
+        """It need not be here: its node says if it is not there. By itself, a command starts in what was shipped."""
+        if self._workspace is not None and ctx.working_dir is None:
+            ctx = replace(ctx, working_dir=self._workspace)
+        path = directory_for(request, ctx, here=False)
+        if self._workspace is not None:
+            real_directory(path, self._workspace)
+        return path
+
+    def confined(self, ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable:
+        planned = confine(ctx, cwd, limits, env) or Enforceable(confinement=b"", enforced=())
+        sent = sendable(ctx)
+        if self._workspace is not None:
+            sent = real_context(sent, real_directory(cwd, self._workspace), self._workspace)
+            planned = replace(planned, watched=())  # those of the copy are, on its node
+        return replace(planned, place=Asked(ctx=sent, inherits=MARK in env))
+
+    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> RayRun:
+        assert folder is None, "a task is begun on its node"
+        tells = state is not None
+        return RayRun(self, lambda places: self._sent(places, plan, tells=tells), plan, state, self._retries)
+
+    def begin(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+        """A task of the node that it is placed on; see `RayTasks`."""
+        return self._begin(request, ctx, plan)
+
+    async def _begin(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+        cancel = ctx.cancel or Cancel()
+        places = await unless_cancelled(cancel, self.places())
+        place = None if places is None else await places.find(cancel)
+        if places is None or place is None:
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), hidden=plan.hidden))
+            return
+        lease, agent = place
+        answer = None
+        try:
+            answer = agent.call("begin", self._sent(places, plan, tells=False), replace(request, env={}))
+            events = await places.agents.answer(agent, looked_at(asyncio.wrap_future(answer.future())))
+        except NodeLost as lost:
+            places.lose(lease, lost, agent)
+            outcome = Lost("its engine was closed" if places.closed else lost.reason)
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=outcome, hidden=plan.hidden))
+            return
+        except BaseException:  # whoever did not hear of it can do nothing with it: it is ended
+            if answer is not None:
+                places.connection.cancel(answer)
+            places.release(lease)
+            raise
+        if isinstance(events, InvalidRequest):
+            places.release(lease)
+            raise events
+        task = None
+        for event in events:
+            if isinstance(event, Ended):
+                result = event.result
+                task = result.task
+                remarks = (*plan.remarks, *result.remarks, *([on(task.id, lease.node)] if task else []))
+                event = Ended(replace(result, cwd=plan.cwd, hidden=plan.hidden, remarks=remarks))
+            yield event
+        if task is None:
+            places.release(lease)
+        else:
+            places.release_after_task(lease, agent, plan.task_dir, task.id)
+
+    def tasks(self, directory: StrPath | None = None) -> RayTasks:  # type: ignore[override]  # all of it is awaited
+        return RayTasks(self, directory)
+
+    async def aclose(self) -> None:
+        """What runs is ended, but for tasks; agents and leases are given back."""
+        if forked():
+            return  # they are the other process's
+        with self._lock:
+            places, self._places, self._opening = self._places, None, None
+        if places is not None:
+            await asyncio.to_thread(places.close)
+
+    def at_hand(self) -> Places | None:
+        """If the cluster need not be looked for."""
+        places = self._places
+        return places if not forked() and places is not None and places.connection.alive else None
+
+    async def places(self) -> Places:
+        """The first time, the cluster is looked for; and again if the program has left it, or joined another, since."""
+        check_not_forked()
+        places = self.at_hand()
+        if places is not None:
+            return places
+        return await asyncio.shield(looked_at(asyncio.wrap_future(self._opened())))
+
+    def _opened(self) -> Future[Places]:
+        """By a thread that nothing waits for: Ray may take its time, and cannot be told to stop."""
+        with self._lock:
+            opening, places = self._opening, self._places
+            stale = places is None or not places.connection.alive
+            if opening is None or (opening.done() and stale):
+                opening = self._opening = Future()
+                opening.set_running_or_notify_cancel()  # whoever goes away takes nothing from the others
+                threading.Thread(target=self._open, args=(opening,), name="nacre-connect", daemon=True).start()
+            return opening
+
+    def _open(self, opening: Future[Places]) -> None:
+        try:
+            connection = connect(self._address, self._patience)
+            workspace, archive = self._shipped(connection)
+            leases = Leases(self._demand, self._patience, connection)
+            places = Places(connection, leases, Agents(connection, self._runtime_env, workspace, archive))
+        except BaseException as error:
+            opening.set_exception(error)
+            return
+        with self._lock:
+            wanted = self._opening is opening
+            if wanted:
+                self._places = places
+        if not wanted:  # closed meanwhile
+            places.close()
+        opening.set_result(places)
+
+    def _shipped(self, connection: Connection) -> tuple[Shipped | None, Any]:
+        if self._workspace is None:
+            return None, None
+        archive, ray = pack(self._workspace), connection.ray
+        connection.check()
+        try:
+            return Shipped(here=self._workspace, digest=digest_of(archive), copy=self._copy), ray.put(archive)
+        except ray.exceptions.RayError as error:
+            raise EngineUnavailable(
+                f"Ray cannot hold the workspace {self._workspace} ({len(archive)} bytes): {error}",
+                "Give it a larger object store, or put the workspace where every node sees it.",
+            ) from error
+
+    def _sent(self, places: Places, plan: Plan, *, tells: bool) -> Sent:
+        sent = lean(plan)
+        if self._workspace is not None:
+            sent = replace(sent, cwd=real_directory(plan.cwd, self._workspace))
+        return Sent(id="", plan=sent, asked=plan.place, tells=tells, workspace=places.agents.workspace)

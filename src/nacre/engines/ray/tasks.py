@@ -1,0 +1,163 @@
+"""RayTasks: the background commands of a cluster, for whoever did or did not start them, on whichever host.
+
+A task lives on its node and is kept there. `bash-3f9c2a17@4f2a91c3` says which one, by the beginning of the node's id;
+without that every node is asked. As `nacre.Tasks`, but all of it is awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from nacre.engines.ray.agents import looked_at
+from nacre.engines.ray.cluster import nodes
+from nacre.engines.ray.connection import NodeLost
+from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
+from nacre.frozen import frozen
+from nacre.tasks.log import LIMIT, Output
+from nacre.tasks.task import State, Task
+from nacre.types import StrPath
+from nacre.validate import absolute
+
+if TYPE_CHECKING:
+    from nacre.engines.ray.engine import RayEngine
+    from nacre.tasks.wait import Until, Waited
+
+_SHORTEST = len("bash-0000")
+_KNOWN: tuple[State, ...] = ("running", "ended", "lost", "broken")
+"""From who knows most about a task to who knows least."""
+
+
+@frozen(kw_only=True)
+class Placed:
+    """A task and the node that it is on."""
+
+    node: str
+    task: Task
+
+
+class RayTasks:
+    def __init__(self, engine: RayEngine, directory: StrPath | None = None) -> None:
+        """`directory`: where the nodes keep them, if not in the state directory of their user."""
+        self._engine = engine
+        self._directory = None if directory is None else absolute(directory, "directory")
+        self._known: dict[str, tuple[str, str]] = {}
+
+    async def list(self, *, all: bool = True, node: str | None = None) -> builtins.list[Placed]:
+        """Of every node that can be asked, or of one, by its address or the beginning of its id: the oldest first; only
+        those that run, unless `all`."""
+        alive = await self._alive()
+        asked = builtins.list(alive) if node is None else [_node(node, alive)]
+        return sorted(await self._of(asked, all), key=lambda placed: placed.task.created)
+
+    async def _of(self, nodes: builtins.list[str], all: bool) -> builtins.list[Placed]:
+        """EngineUnavailable: none of them can be asked, and why not the first."""
+        told = await asyncio.gather(*(self._ask(node, "list", all=all) for node in nodes), return_exceptions=True)
+        failed = [each for each in told if isinstance(each, BaseException)]
+        other = [each for each in failed if not isinstance(each, EngineUnavailable)]
+        if other or (failed and len(failed) == len(told)):
+            raise [*other, *failed][0]
+        rows = zip(nodes, told, strict=True)
+        return _once(
+            Placed(node=node, task=task) for node, row in rows if isinstance(row, builtins.list) for task in row
+        )
+
+    async def get(self, id: str) -> Placed:
+        """By its id, as every other method takes it, too; NoSuchTask."""
+        node, name = await self._found(id)
+        return Placed(node=node, task=await self._ask(node, "get", name))
+
+    async def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = LIMIT) -> Output:
+        """As `Tasks.output`."""
+        node, name = await self._found(id)
+        output: Output = await self._ask(node, "output", name, since=since, lines=lines, limit=limit)
+        return output
+
+    async def wait(self, id: str, *, timeout: float | None = None, until: Until | None = None) -> Waited:
+        """As `Tasks.wait`; a port is looked for on the task's node."""
+        node, name = await self._found(id)
+        waited: Waited = await self._ask(node, "wait", name, timeout=timeout, until=until)
+        return waited
+
+    async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
+        """As `Tasks.kill`."""
+        node, name = await self._found(id)
+        task: Task = await self._ask(node, "kill", name, signal=signal, grace=grace)
+        return task
+
+    async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
+        """As `Tasks.write`."""
+        node, name = await self._found(id)
+        await self._ask(node, "write", name, data, close=close)
+
+    async def _found(self, id: str) -> tuple[str, str]:
+        """Its node, and its id there."""
+        name, _, where = id.partition("@")
+        if id not in self._known:
+            asked = [node for node in await self._alive() if node.startswith(where)]
+            found = {
+                (placed.node, placed.task.id)
+                for placed in await self._of(asked, all=True)
+                if placed.task.id == name or (placed.task.id.startswith(name) and len(name) >= _SHORTEST)
+            }
+            if len(found) != 1:
+                raise _no_such_task(id, found)
+            self._known[id] = found.pop()
+        return self._known[id]
+
+    async def _alive(self) -> dict[str, str]:
+        """Each node, and where it is."""
+        connection = (await self._engine.places()).connection
+        connection.check()
+        return await asyncio.to_thread(nodes, connection.ray)
+
+    async def _ask(self, node: str, method: str, *args: Any, **options: Any) -> Any:
+        places = await self._engine.places()
+        agent = await places.agents.on(node)
+        call = agent.call("tasks", self._directory, method, *args, **options)
+        try:
+            answer = await places.agents.answer(agent, looked_at(asyncio.wrap_future(call.future())))
+        except NodeLost:
+            places.agents.drop(agent)
+            raise
+        except asyncio.CancelledError:
+            places.connection.cancel(call)  # nobody waits there, either
+            raise
+        if isinstance(answer, InvalidRequest):
+            raise answer
+        return answer
+
+
+def _node(name: str, alive: Mapping[str, str]) -> str:
+    """InvalidRequest: there is none of that name, or there are several."""
+    found = [id for id, address in alive.items() if name and (id.startswith(name) or address == name)]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(f"{id[:8]} ({address})" for id, address in alive.items())
+    raise InvalidRequest(
+        "bad_node",
+        f"{'Several nodes are' if found else 'No node of the Ray cluster is'} called {name!r}.",
+        field="node",
+        hint=f"There are: {there}.",
+    )
+
+
+def _once(found: Iterable[Placed]) -> builtins.list[Placed]:
+    """Nodes with one state directory for all of them see each other's tasks; where one runs, it is known best."""
+    best: dict[str, Placed] = {}
+    for placed in found:
+        other = best.setdefault(placed.task.id, placed)
+        if _KNOWN.index(placed.task.state) < _KNOWN.index(other.task.state):
+            best[placed.task.id] = placed
+    return builtins.list(best.values())
+
+
+def _no_such_task(id: str, found: set[tuple[str, str]]) -> NoSuchTask:
+    if not found:
+        return NoSuchTask(
+            "no_such_task", f"No node has a task {id!r}.", field="task", hint="`RayTasks.list` gives all of them."
+        )
+    names = ", ".join(sorted(f"{task}@{node[:8]}" for node, task in found))
+    return NoSuchTask("no_such_task", f"Several tasks begin with {id!r}.", field="task", hint=f"There are: {names}.")

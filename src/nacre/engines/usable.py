@@ -1,0 +1,55 @@
+"""Whether an engine's program is here and works. Blocking: for threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+
+from nacre.environment import host_environment
+
+_PATIENCE = 20.0
+
+
+def said_by(command: list[str]) -> str | None:
+    """What it complains about, a sentence; nothing if it succeeds, None if there is no such program."""
+    if shutil.which(command[0]) is None:  # to execute it would tell of a directory in PATH that is closed to us
+        return None
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{error}."
+    if done.returncode == 0:
+        return ""
+    return _last_line(done.stderr) or f"it exits with {done.returncode}."
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.decode("utf-8", "replace").strip().splitlines()
+    return sentence(lines[-1]) if lines else ""
+
+
+def sentence(words: str) -> str:
+    """With a full stop."""
+    return words if words.endswith((".", "?", "!")) else f"{words}."
+
+
+_BY_ITSELF = """set -m
+{ %b
+} &
+work=$!
+{ exec 6<> <(:); read -r -t %d -u 6; kill -9 -$work; } &
+wait $work
+kill -9 -$!
+"""
+
+
+def by_itself(bash: str, text: bytes, *arguments: str) -> None:
+    """Have shell text run, for so long at most, by a process that nobody waits for and that may outlive this one. If
+    there is none to be had, nothing is done."""
+    script = b"{ %b } </dev/null >/dev/null 2>&1 &" % (_BY_ITSELF.encode() % (text, _PATIENCE))
+    with contextlib.suppress(OSError):
+        words = [bash, "-c", os.fsdecode(script), "bash", *arguments]
+        pid = os.posix_spawn(bash, words, host_environment(), setsid=True)
+        os.waitpid(pid, 0)  # only what it has started goes on

@@ -1,0 +1,288 @@
+"""What a command may rely on, wherever it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import signal
+
+import pytest
+
+from nacre import Cancel, Limits, Request, Session
+from nacre.result import Cancelled, Chunk, Ended, Exited, Running, Signalled, Started, TimedOut
+from nacre.tasks import Match, Tasks
+from tests.engines.conftest import Place
+from tests.support.lifeline import Gate, Lifeline
+
+MB = 1_000_000
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 125, 137, 143, 255])
+async def test_an_exit_code_is_told_as_it_is(place: Place, code: int) -> None:
+    assert (await place.run(f"exit {code}")).outcome == Exited(code)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGSEGV])
+async def test_a_signal_is_told_from_an_exit_code(place: Place, number: signal.Signals) -> None:
+    assert (await place.run(f"kill -{int(number)} $$")).outcome == Signalled(number)
+
+
+async def test_a_signal_that_ends_what_the_shell_has_become_is_told(place: Place) -> None:
+    assert (await place.run("exec bash -c 'kill -9 $$'")).outcome == Signalled(signal.SIGKILL)
+
+
+async def test_a_trap_on_exit_has_the_last_word(place: Place) -> None:
+    result = await place.run("trap 'echo bye; exit 9' EXIT; exit 4")
+    assert (result.outcome, result.out.text) == (Exited(9), "bye\n")
+
+
+async def test_two_streams_stay_two(place: Place) -> None:
+    result = await place.run("echo out; echo err >&2")
+    assert (result.out.text, result.err.text) == ("out\n", "err\n")
+
+
+async def test_merged_streams_keep_their_order(place: Place) -> None:
+    result = await place.run(Request("for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done", merge=True))
+    assert result.out.text.split() == [f"{kind}{i}" for i in range(1, 6) for kind in "oe"]
+
+
+async def test_output_arrives_while_it_runs(place: Place, gate: Gate) -> None:
+    seen = b""
+    async for event in place.bash.stream(f"echo early; {gate.wait}; echo late", place.context()):
+        if isinstance(event, Chunk):
+            seen += event.data
+            if seen == b"early\n":
+                gate.open()
+    assert seen == b"early\nlate\n"
+
+
+async def test_no_newline_at_the_end_is_none(place: Place) -> None:
+    assert (await place.run("printf foo")).out.text == "foo"
+
+
+async def test_bytes_that_are_no_text_arrive_as_they_are(place: Place) -> None:
+    result = await place.run(r"printf 'a\xff\xfe\x00\x80z'")
+    assert result.out.head == b"a\xff\xfe\x00\x80z"
+
+
+async def test_the_text_is_taken_byte_for_byte(place: Place) -> None:
+    assert (
+        await place.run("echo \"it's\" '\"q\"' \\$x $'\\t|' 'ünï'\n\n# the end")
+    ).out.text == 'it\'s "q" $x \t| ünï\n'
+
+
+async def test_a_long_text_runs(place: Place) -> None:
+    assert (await place.run(": " + "x" * 200_000 + "\necho through")).out.text == "through\n"
+
+
+async def test_stdin_is_empty_unless_given(place: Place) -> None:
+    assert (await place.run("cat; echo $?")).out.text == "0\n"
+    assert (await place.run(Request("cat", stdin=b"fed\xff\n" * 1000))).out.head[:5] == b"fed\xff\n"
+
+
+async def test_variables_are_passed_and_secrets_are_not(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-not-for-commands-0123456789")
+    odd = "two\nlines 'and' \"quotes\" $HOME `id` ü"
+    result = await place.run(Request('printf %s "$ODD"; echo "|$SOME_API_KEY"', env={"ODD": odd}))
+    assert result.out.text == f"{odd}|\n"
+
+
+async def test_it_starts_where_it_was_told(place: Place) -> None:
+    (place.directory / "a b").mkdir()
+    result = await place.run(Request("pwd; echo x > made", cwd="a b"))
+    assert result.out.text == f"{place.directory}/a b\n"
+    assert (place.directory / "a b" / "made").read_text() == "x\n"
+
+
+async def test_each_command_of_a_pipeline_is_accounted_for(place: Place) -> None:
+    result = await place.run("exit 3 | cat | exit 1")
+    assert [stage.status for stage in result.stages] == [3, 0, 1]
+
+
+async def test_a_timeout_ends_the_tree_with_a_setsid_grandchild(place: Place, life: Lifeline) -> None:
+    command = f"{life.hold} echo part; (setsid sleep 300 &); sleep 300"
+    result = await place.run(Request(command, timeout=1))
+    assert result.outcome == TimedOut(1)
+    assert result.out.text == "part\n"
+    await life.ended()
+
+
+async def test_a_timeout_ends_who_ignores_being_asked(place: Place, life: Lifeline) -> None:
+    result = await place.run(Request(f"trap '' TERM; {life.hold} echo deaf; while :; do sleep 300; done", timeout=1))
+    assert (result.outcome, result.out.text) == (TimedOut(1), "deaf\n")
+    await life.ended()
+
+
+async def test_who_is_asked_to_end_can_say_a_last_word(place: Place) -> None:
+    result = await place.run(Request("trap 'echo bye; exit 0' TERM; sleep 300 & wait", timeout=1))
+    assert (result.outcome, result.out.text) == (TimedOut(1), "bye\n")
+
+
+async def test_a_cancel_ends_the_tree(place: Place, life: Lifeline) -> None:
+    cancel = Cancel()
+    run = asyncio.create_task(place.run(f"echo part; {life.hold} (setsid sleep 300 &); sleep 300", cancel=cancel))
+    await life.held()
+    cancel.cancel()
+    result = await run
+    assert (result.outcome, result.out.text) == (Cancelled(), "part\n")
+    await life.ended()
+
+
+async def test_a_caller_that_goes_away_ends_the_tree(place: Place, life: Lifeline) -> None:
+    run = asyncio.create_task(place.run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
+    await life.held()
+    run.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await run
+    await life.ended()
+
+
+async def test_a_hundred_megabytes_pass_through(place: Place) -> None:
+    result = await place.run("head -c 100000000 /dev/zero")
+    assert (result.outcome, result.out.seen) == (Exited(0), 100 * MB)
+    assert len(result.out.head) + len(result.out.tail) < 2 * MB
+
+
+async def test_two_run_at_the_same_time(place: Place, gate: Gate) -> None:
+    waits = asyncio.create_task(place.run(f"{gate.wait}; echo first"))
+    assert (await place.run("echo second")).out.text == "second\n"
+    gate.open()
+    assert (await waits).out.text == "first\n"
+
+
+async def test_a_background_task_is_read_and_ends(place: Place, gate: Gate) -> None:
+    result = await place.run(Request(f"echo one; {gate.wait}; echo two; exit 5", mode="background"))
+    assert isinstance(result.outcome, Running)
+    tasks, task = Tasks(place.directory.parent / "kept"), result.outcome.task
+    await tasks.wait(task, until=Match("one"), timeout=20)
+    gate.open()
+    await tasks.wait(task, timeout=20)
+    assert tasks.get(task).outcome == Exited(5)
+    assert tasks.output(task).data == b"one\ntwo\n"
+
+
+async def test_a_background_task_is_killed_with_all_of_it(place: Place, life: Lifeline) -> None:
+    command = f"{life.hold} (setsid sleep 300 &); sleep 300"
+    result = await place.run(Request(command, mode="background"))
+    assert isinstance(result.outcome, Running)
+    await life.held()
+    await Tasks(place.directory.parent / "kept").kill(result.outcome.task)
+    await life.ended()
+
+
+async def test_what_takes_too_long_goes_on_as_a_task(place: Place, gate: Gate) -> None:
+    result = await place.run(Request(f"echo one; {gate.wait}; echo two", yield_after=1))
+    assert isinstance(result.outcome, Running)
+    assert "one\n".startswith(result.out.text)  # an engine may take long to start it
+    gate.open()
+    tasks = Tasks(place.directory.parent / "kept")
+    await tasks.wait(result.outcome.task, timeout=20)
+    assert tasks.output(result.outcome.task).data == b"one\ntwo\n"
+
+
+async def test_what_is_left_running_is_a_task(place: Place, gate: Gate, life: Lifeline) -> None:
+    result = await place.run(f"({life.hold} {gate.wait}; echo late) & echo done")
+    assert (result.outcome, result.out.text) == (Exited(0), "done\n")
+    assert result.task is not None
+    assert result.running
+    gate.open()
+    tasks = Tasks(place.directory.parent / "kept")
+    await tasks.wait(result.task.id, timeout=20)
+    assert b"late\n" in tasks.output(result.task.id).data
+    await life.ended()
+
+
+async def test_what_one_command_left_running_is_not_the_next_ones(place: Place, gate: Gate) -> None:
+    first = await place.run(f"({gate.wait}; echo late) & echo done")
+    assert [process.command for process in first.running] == ["bash (part of the command)"]
+    second = await place.run("true")
+    assert (second.outcome, second.running, second.task) == (Exited(0), (), None)
+    assert (await place.run(Request("sleep 300", timeout=1))).outcome == TimedOut(1)
+    gate.open()
+    tasks, task = Tasks(place.directory.parent / "kept"), first.task
+    assert task is not None
+    await tasks.wait(task.id, timeout=20)
+    assert b"late\n" in tasks.output(task.id).data
+
+
+async def test_what_a_cancelled_command_was_doing_is_not_the_next_ones(place: Place, life: Lifeline) -> None:
+    run = asyncio.create_task(place.run(f"trap '' TERM; {life.hold} while :; do sleep 300; done"))
+    await life.held()
+    run.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await run
+    result = await place.run("true")
+    assert (result.outcome, result.running, result.task) == (Exited(0), (), None)
+    await life.ended()
+
+
+async def test_what_is_left_running_can_be_ended_at_once(place: Place, life: Lifeline) -> None:
+    result = await place.run(Request(f"({life.hold} exec setsid sleep 300) & {life.hold} echo done", leftovers="end"))
+    assert (result.outcome, result.out.text) == (Exited(0), "done\n")
+    await life.ended()
+
+
+async def test_a_session_keeps_directory_and_variables(place: Place) -> None:
+    session = Session(place.bash, place.context())
+    await session.run("mkdir sub; cd sub; export KEPT=yes")
+    assert (await session.run('pwd; echo "$KEPT"')).out.text == f"{place.directory}/sub\nyes\n"
+
+
+async def test_restricted_writes_nothing(place: Place) -> None:
+    (place.directory / "there").write_text("x")
+    result = await place.run("cat there; echo y > here", access="restricted")
+    assert result.out.text == "x"
+    assert result.outcome == Exited(1)
+    assert "writes" in result.enforced
+    assert not (place.directory / "here").exists()
+
+
+async def test_strictly_nothing_is_nothing_at_all(place: Place) -> None:
+    (place.directory / "hidden").mkdir()
+    tries = "for d in . hidden /tmp /run /dev /dev/shm /var/tmp; do echo x >$d/made && echo $d; done 2>/dev/null"
+    if not place.bash.engine.here:
+        pytest.skip("a container has a /tmp of its own, and says so")
+    result = await place.run(f"{tries}; echo x >/dev/null", access="restricted", strict=True, hidden=("hidden",))
+    assert (result.outcome, result.out.text) == (Exited(0), "")
+
+
+async def test_workspace_writes_there_and_nowhere_else(place: Place) -> None:
+    outside = place.directory.parent / "outside"
+    outside.mkdir()
+    await place.run(f"echo y > here; echo z > {outside}/there", access="workspace")
+    assert (place.directory / "here").read_text() == "y\n"
+    assert not (outside / "there").exists()
+
+
+async def test_workspace_has_no_network_unless_asked(place: Place) -> None:
+    result = await place.run("(exec 3<>/dev/tcp/127.0.0.1/9) 2>&1", access="workspace")
+    assert result.outcome == Exited(1)
+    assert "network" in result.enforced
+
+
+async def test_limits_hold(place: Place) -> None:
+    result = await place.run("head -c 100000 /dev/zero > large; wc -c < large", limits=Limits(file_size=20480))
+    assert result.out.text.strip() == "20480"
+
+
+async def test_a_stream_tells_that_it_started_and_that_it_ended(place: Place) -> None:
+    events = [event async for event in place.bash.stream("true", place.context())]
+    assert isinstance(events[0], Started)
+    assert isinstance(events[-1], Ended)
+
+
+@pytest.mark.parametrize("kept", ["in the workspace", "elsewhere", ""])
+async def test_a_model_is_told_to_read_only_what_its_commands_can_read(place: Place, kept: str) -> None:
+    where = {"in the workspace": place.directory / "kept", "elsewhere": place.directory.parent / "kept"}.get(kept)
+    ctx = place.context(output_dir=where, access="workspace")
+    name = place.bash.engine.name
+    seen = name == "local" or (kept == "in the workspace" and name != "ray")
+    for command in ("seq 1 60000", "seq 1 6000000"):
+        answer = await place.bash.call({"command": command}, ctx)
+        told = re.search(r"(sed -n|tail -c) .*?(?=\])", answer.text)
+        assert (told is not None) == seen
+        if told is not None:
+            assert (await place.bash.run(told[0], ctx)).out.text[:10_000].split()[1].isdigit()
+        else:
+            assert "commands cannot read what is left out" in answer.text

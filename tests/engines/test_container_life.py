@@ -1,0 +1,347 @@
+"""A container's life: it is opened once, outlives what goes wrong in it, and is gone in every ending."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from nacre import Bash, Request, ToolContext
+from nacre.engines import Containers
+from nacre.result import Exited, Lost, TimedOut
+from nacre.tasks import Match, Tasks
+from nacre.types import Access
+from tests.engines.conftest import IMAGE, containers, said
+from tests.support.census import children
+from tests.support.hosts import kill, run_host, started_host
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.containers
+
+Make = Callable[..., Bash]
+
+HOST = """
+    import asyncio, sys
+    from nacre import Bash, Request, ToolContext
+    from nacre.engines import Containers
+
+    async def main():
+        program, image, directory, mode, command = sys.argv[1:]
+        bash = Bash(engine=Containers(image, program=program))
+        ctx = ToolContext(working_dir=directory, output_dir=directory)
+        await bash.run("true", ctx)
+        result = await bash.run(Request(command, mode=mode), ctx)
+        print(result.task and result.task.id, flush=True)
+        await asyncio.sleep(60)
+
+    asyncio.run(main())
+"""
+
+
+# while it is opened
+
+
+@pytest.fixture
+def slow(program: str, directory: Path, gate: Gate, life: Lifeline) -> str:
+    """The engine's program, which tells when a container is to be started, and waits for the gate then."""
+    path = directory / program
+    path.write_text(
+        f'#!/bin/bash\nif [[ $1 == run ]]; then ({life.hold} {gate.wait}) </dev/null; fi\nexec {program} "$@"\n'
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+async def test_who_waits_for_a_container_gets_one_if_the_one_who_opens_it_goes_away(
+    made: Make, slow: str, directory: Path, gate: Gate, life: Lifeline
+) -> None:
+    bash, ctx = made(program=slow), ToolContext(working_dir=directory)
+    first = asyncio.create_task(bash.run("echo first", ctx))
+    await life.held()
+    second = asyncio.create_task(bash.run("echo second", ctx))
+    for _ in range(20):  # until it waits for the same container
+        await asyncio.sleep(0)
+    first.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await first
+    gate.open(2)
+    assert (await second).out.text == "second\n"
+
+
+async def test_one_that_is_being_opened_when_the_engine_is_closed_does_not_stay(
+    made: Make, slow: str, program: str, directory: Path, gate: Gate, life: Lifeline
+) -> None:
+    bash = made(program=slow)
+    run = asyncio.create_task(bash.run("echo done", ToolContext(working_dir=directory)))
+    await life.held()
+    await bash.engine.aclose()
+    gate.open(2)
+    assert (await run).out.text == "done\n"
+    await until(lambda: not containers(program, directory), "the end of the containers")
+
+
+# while something runs in it
+
+
+def clients(program: str, container: str) -> list[int]:
+    """The processes by which commands are run in it."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").split("\0")
+            if words[0] == program and words[1:2] == ["exec"] and container in words:
+                found.append(int(pid))
+    return found
+
+
+@pytest.mark.parametrize("mode", ["default", "background"])
+async def test_a_command_whose_connection_is_killed_is_ended_and_others_are_not(
+    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, mode: Literal["default", "background"]
+) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
+    run = asyncio.create_task(bash.run(Request(f"echo part; {life.hold} setsid sleep 300", mode=mode), ctx))
+    await life.held()
+    (container,) = containers(program, directory)
+    (client,) = clients(program, container)
+    other = asyncio.create_task(bash.run(f"{gate.wait}; echo whole", ctx))
+    await until(lambda: len(clients(program, container)) == 2, "the other command")
+    kill(client)
+    await life.ended()
+    gate.open()
+    assert (await other).out.text == "whole\n"
+    result = await run
+    assert mode == "background" or (isinstance(result.outcome, Lost) and result.out.text == "part\n")
+    assert (await bash.run("echo next", ctx)).out.text == "next\n"
+    assert containers(program, directory) == [container]
+
+
+async def test_a_container_that_is_full_of_processes_is_given_up(made: Make, directory: Path, life: Lifeline) -> None:
+    bash, ctx = made(processes=12), ToolContext(working_dir=directory)
+    command = f"{life.hold} for i in $(seq 20); do sleep 300 & done 2>/dev/null; wait"
+    assert (await bash.run(Request(command, timeout=2), ctx)).outcome == TimedOut(2)
+    await life.ended()
+    assert (await bash.run("echo next", ctx)).out.text == "next\n"
+
+
+@pytest.mark.parametrize(
+    ("access", "user", "change"),
+    [
+        ("workspace", None, ""),
+        ("workspace", "65534", ""),
+        ("unrestricted", "65534", ""),
+        ("unrestricted", None, "setpriv --reuid 65534 --clear-groups"),
+    ],
+    ids=["root", "somebody", "somebody unconfined", "root that becomes somebody"],
+)
+async def test_whoever_runs_it_is_reached_and_only_that(
+    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, access: Access, user: str | None, change: str
+) -> None:
+    """So many that ending them twice would take too long, and the container with all that is in it would be ended."""
+    directory.chmod(0o777)
+    for pipe in ("life", "gate"):
+        (directory / pipe).chmod(0o666)
+    bash, ctx = made(user=user), ToolContext(working_dir=directory, access=access)
+    other = asyncio.create_task(bash.run(f"{gate.wait}; echo whole", ctx))
+    many = f"for i in $(seq 300); do {change} setsid sleep 300 & done"
+    result = await bash.run(Request(f"{life.hold} trap 'echo bye; exit 0' TERM; {many}; wait", timeout=5), ctx)
+    assert (result.outcome, result.out.text) == (TimedOut(5), "bye\n")
+    await life.ended()
+    gate.open()
+    assert (await other).out.text == "whole\n"
+    assert len(containers(program, directory)) == 1
+
+
+async def test_a_cancelled_command_does_not_begin_after_that(
+    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
+) -> None:
+    """What would end it comes late: its gate is shut by then."""
+    path, late = directory / program, Gate(directory / "late")
+    path.write_text(
+        f"#!/bin/bash\ncase $* in *ward*) {life.hold} {gate.wait} ;; *reap*) {late.wait} ;; esac\n"
+        f'exec {program} "$@" 7>&-\n'
+    )
+    path.chmod(0o755)
+    bash, ctx = made(program=str(path)), ToolContext(working_dir=directory)
+    run = asyncio.create_task(bash.run("echo begun > made", ctx))
+    await life.held()
+    run.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await run
+    gate.open()
+    (container,) = containers(program, directory)
+    await until(lambda: clients(program, container) == [], "the end of what was cancelled")
+    assert not (directory / "made").exists()
+    late.open(9)
+    late.close()
+
+
+async def test_a_command_that_has_no_time_to_begin_leaves_others_alone(
+    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
+) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory)
+    other = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ctx))
+    await life.held()
+    before = containers(program, directory)
+    for timeout in (0.001, 0.1, 0.2):
+        assert (await bash.run(Request("sleep 300", timeout=timeout), ctx)).outcome == TimedOut(timeout)
+    gate.open()
+    assert (await other).out.text == "whole\n"
+    assert (await bash.run("echo next", ctx)).out.text == "next\n"
+    assert containers(program, directory) == before
+
+
+async def test_a_command_is_not_ended_because_something_else_came_to_be_covered(
+    made: Make, directory: Path, life: Lifeline, gate: Gate
+) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key",))
+    first = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ctx))
+    await life.held()
+    (directory / "key").write_text("private")
+    assert "private" not in (await bash.run("cat key", ctx)).both.text
+    gate.open()
+    assert (await first).out.text == "whole\n"
+
+
+async def test_a_command_is_not_ended_because_the_engine_is_closed(
+    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
+) -> None:
+    bash = made()
+    run = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ToolContext(working_dir=directory)))
+    await life.held()
+    await bash.engine.aclose()
+    gate.open()
+    assert (await run).out.text == "whole\n"
+    await until(lambda: not containers(program, directory), "the end of the container")
+
+
+# when nobody needs it
+
+
+async def test_one_that_nobody_uses_is_let_go(made: Make, program: str, directory: Path) -> None:
+    bash = made(idle=0.1)
+    await bash.run("true", ToolContext(working_dir=directory))
+    await until(lambda: not containers(program, directory), "the end of the container")
+
+
+async def test_of_too_many_the_oldest_goes(made: Make, program: str, directory: Path) -> None:
+    bash = made(most=1)
+    first, second = (ToolContext(working_dir=directory, conversation_id=name) for name in ("first", "second"))
+    await bash.run("true", first)
+    (before,) = containers(program, directory)
+    await bash.run("true", second)
+    await until(lambda: before not in containers(program, directory), "the end of the first container")
+    assert (await bash.run("echo again", first)).outcome == Exited(0)
+
+
+async def test_a_process_that_was_forked_holds_nothing(program: str, directory: Path) -> None:
+    with started_host(
+        """
+        import asyncio, os, sys, time
+        from nacre import Bash, ToolContext
+        from nacre.engines import Containers
+
+        program, image, directory = sys.argv[1:]
+        asyncio.run(Bash(engine=Containers(image, program=program)).run("true", ToolContext(working_dir=directory)))
+        if child := os.fork():
+            print(child, flush=True)
+        time.sleep(60)
+        """,
+        program,
+        IMAGE,
+        directory,
+    ) as host:
+        assert host.stdout is not None
+        child = int(host.stdout.readline())
+        assert len(containers(program, directory)) == 1
+        host.kill()
+        await until(lambda: not containers(program, directory), "the end of the container")
+        kill(child)
+
+
+async def test_a_forked_child_has_containers_of_its_own(program: str, directory: Path) -> None:
+    printed = run_host(
+        """
+        import asyncio, os, sys, warnings
+        from nacre import Bash, ToolContext
+        from nacre.engines import Containers
+
+        warnings.simplefilter("ignore", ResourceWarning)  # the keeper's socket, at the very end
+        bash = Bash(engine=Containers(sys.argv[2], program=sys.argv[1]))
+        ctx = ToolContext(working_dir=sys.argv[3])
+        asyncio.run(bash.run("touch /var/tmp/mine", ctx))
+        if child := os.fork():
+            os.waitpid(child, 0)
+            print(asyncio.run(bash.run("ls /var/tmp", ctx)).stdout.strip(), flush=True)
+        else:
+            print(asyncio.run(bash.run("ls /var/tmp; echo child", ctx)).stdout.strip(), flush=True)
+            os._exit(0)
+        """,
+        program,
+        IMAGE,
+        directory,
+    )
+    assert printed == "child\nmine\n"
+
+
+# when its holders end
+
+
+async def test_it_is_gone_when_the_engine_is_closed(program: str, directory: Path) -> None:
+    engine = Containers(IMAGE, program=program)
+    await Bash(engine=engine).run("true", ToolContext(working_dir=directory))
+    assert len(containers(program, directory)) == 1
+    await engine.aclose()
+    await until(lambda: not containers(program, directory), "the end of the container")
+
+
+@pytest.mark.parametrize("what", ["host", "host and keepers", "keepers"])
+async def test_it_is_gone_when_its_holders_are_killed(program: str, directory: Path, life: Lifeline, what: str) -> None:
+    command = f"{life.hold} sleep 300"
+    with started_host(HOST, program, IMAGE, directory, "default", command) as host:
+        await life.held()
+        keepers = sorted(children(host.pid))
+        victims = {"host": [host.pid], "keepers": keepers, "host and keepers": [*keepers, host.pid]}[what]
+        for pid in victims:
+            if pid == host.pid:
+                host.kill()
+            else:
+                kill(pid)
+        await life.ended()
+        host.kill()
+    await until(lambda: not containers(program, directory), "the end of the container")
+
+
+async def test_it_stays_for_a_task_that_outlives_its_host_and_goes_with_it(
+    program: str, directory: Path, gate: Gate
+) -> None:
+    with started_host(HOST, program, IMAGE, directory, "background", f"echo one; {gate.wait}; echo two") as host:
+        assert host.stdout is not None
+        task = host.stdout.readline().strip()
+        host.kill()
+        host.wait()
+    tasks = Tasks(directory)
+    await tasks.wait(task, until=Match("one"), timeout=20)
+    assert len(containers(program, directory)) == 1
+    gate.open()
+    await tasks.wait(task, timeout=20)
+    assert tasks.output(task).data == b"one\ntwo\n"
+    await until(lambda: not containers(program, directory), "the end of the container")
+
+
+async def test_a_container_that_is_removed_loses_what_runs_in_it_and_the_next_command_gets_another(
+    made: Make, program: str, directory: Path, life: Lifeline
+) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory)
+    run = asyncio.create_task(bash.run(f"{life.hold} echo part; sleep 300", ctx))
+    await life.held()
+    said(program, "rm", "-f", *containers(program, directory))
+    result = await run
+    assert isinstance(result.outcome, Lost)
+    assert result.out.text == "part\n"
+    assert (await bash.run("echo again", ctx)).out.text == "again\n"

@@ -1,0 +1,349 @@
+"""What containers add: what of this machine is in them, what they may cost, and that none of them stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import Bash, Limits, Request, Session, ToolContext
+from nacre.compat.mycode import BashExecutor
+from nacre.engines import Containers
+from nacre.errors import AccessUnavailable, EngineUnavailable, InvalidRequest
+from nacre.frozen import replace
+from nacre.profiles import DEFAULT
+from nacre.result import Exited, NotStarted, OverLimit, Signalled
+from nacre.tasks import Tasks
+from tests.engines.conftest import IMAGE, containers
+from tests.support.lifeline import Gate, Lifeline
+
+pytestmark = pytest.mark.containers
+
+# what is in it
+
+
+async def test_commands_of_a_conversation_share_a_container_and_others_have_their_own(
+    made: Any, directory: Path
+) -> None:
+    bash = made()
+    one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
+    await bash.run("echo kept > /var/tmp/note", one)
+    assert (await bash.run("cat /var/tmp/note", one)).out.text == "kept\n"
+    assert (await bash.run("cat /var/tmp/note", other)).outcome == Exited(1)
+
+
+async def test_commands_that_come_at_once_share_it_too(made: Any, directory: Path, program: str) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory)
+    results = await asyncio.gather(*(bash.run(f"echo {n}", ctx) for n in range(8)))
+    assert [result.out.text for result in results] == [f"{n}\n" for n in range(8)]
+    assert len(containers(program, directory)) == 1
+
+
+async def test_nothing_of_this_machine_is_there_but_the_workspace(made: Any, directory: Path) -> None:
+    outside = directory.parent / "outside"
+    outside.write_text("private")
+    result = await made().run(f"ls; cat {outside}", ToolContext(working_dir=directory))
+    assert result.outcome == Exited(1)
+    assert "private" not in result.both.text
+
+
+async def test_a_command_cannot_have_more_of_it_mounted_by_going_there(made: Any, directory: Path) -> None:
+    (directory.parent / "secret").write_text("private")
+    session = Session(made(), ToolContext(working_dir=directory))
+    await session.run("cd ..")
+    assert "private" not in (await session.run("cat secret; ls")).both.text
+    (directory / "still").write_text("there")
+    assert (await session.run(f"cat {directory}/still")).out.text == "there"
+
+
+async def test_a_workspace_that_was_made_anew_is_seen(made: Any, directory: Path) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory)
+    await bash.run("true", ctx)
+    directory.rename(directory.parent / "old")
+    directory.mkdir()
+    (directory / "file").write_text("new")
+    assert (await bash.run("cat file", ctx)).out.text == "new"
+
+
+async def test_a_directory_that_is_not_there_is_an_answer(made: Any, directory: Path) -> None:
+    bash, other = made(), directory.parent / "other"
+    other.mkdir()
+    await bash.run("true", ToolContext(working_dir=directory))
+    result = await bash.run("true", ToolContext(working_dir=other))
+    assert isinstance(result.outcome, NotStarted)
+    assert str(other) in result.outcome.reason
+
+
+async def test_it_has_its_own_environment_and_what_is_passed_by_name(
+    made: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOST_ONLY", "1")
+    monkeypatch.setenv("WANTED", "2")
+    result = await made().run(
+        "echo ${HOST_ONLY-unset} $WANTED $HOME ${OLDPWD-nowhere}",
+        ToolContext(working_dir=directory, pass_env=("WANTED",)),
+    )
+    assert result.out.text == "unset 2 /root nowhere\n"
+
+
+async def test_it_has_no_network_by_default(made: Any, directory: Path) -> None:
+    result = await made().run("ls /sys/class/net", ToolContext(working_dir=directory))
+    assert result.out.text == "lo\n"
+    assert "network" in result.enforced
+
+
+async def test_gits_hooks_are_only_read_and_what_is_hidden_is_not(made: Any, directory: Path) -> None:
+    hooks = directory / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    for name in ("HEAD", "config"):
+        (directory / ".git" / name).write_text("")
+    (directory / "key").write_text("private")
+    ctx = ToolContext(working_dir=directory, access="workspace", hidden=("key",))
+    result = await made().run("echo x > .git/hooks/pre-commit; cat key; echo y > own", ctx)
+    assert "private" not in result.both.text
+    assert [*hooks.iterdir()] == []
+    assert (directory / "own").read_text() == "y\n"
+
+
+async def test_what_is_protected_and_does_not_exist_cannot_be_made(made: Any, directory: Path) -> None:
+    ctx = ToolContext(working_dir=directory, access="workspace")
+    result = await made().run("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo y > own", ctx)
+    assert not (directory / ".git" / "hooks" / "pre-commit").exists()
+    assert "protected" not in result.enforced
+    assert (directory / "own").exists()
+
+
+async def test_what_is_hidden_stays_hidden_when_the_file_is_replaced(made: Any, directory: Path) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key", "later"))
+    (directory / "key").write_text("private")
+    assert "private" not in (await bash.run("cat key", ctx)).both.text
+    (directory / "new").write_text("private")
+    (directory / "new").rename(directory / "key")
+    (directory / "later").write_text("private")
+    assert "private" not in (await bash.run("cat key later", ctx)).both.text
+
+
+async def test_what_is_protected_from_a_later_call_on_is(made: Any, directory: Path) -> None:
+    (directory / "file").write_text("before")
+    bash = made()
+    await bash.run("true", ToolContext(working_dir=directory, access="workspace"))
+    ctx = ToolContext(working_dir=directory, access="workspace", protected=("file",))
+    await bash.run("echo after > file", ctx)
+    assert (directory / "file").read_text() == "before"
+
+
+async def test_what_comes_to_be_protected_is_from_the_next_command_on(made: Any, directory: Path) -> None:
+    bash, ctx = made(), ToolContext(working_dir=directory, access="workspace")
+    await bash.run("true", ctx)
+    (directory / ".claude").mkdir()
+    result = await bash.run("echo x > .claude/settings.json", ctx)
+    assert result.outcome == Exited(1)
+    assert [*(directory / ".claude").iterdir()] == []
+
+
+async def test_what_is_protected_cannot_be_moved_away(made: Any, directory: Path) -> None:
+    hooks = directory / ".git" / "modules" / "part" / "hooks"
+    hooks.mkdir(parents=True)
+    ctx = ToolContext(working_dir=directory, access="workspace", approve=lambda _: True)
+    steps = ["mv .git old", "mv .git/modules old", "mv .git/modules/part old", "mv .git/modules/part/hooks old"]
+    for step in steps:
+        result = await made().run(f"{step}; mkdir -p {hooks}; echo x > {hooks}/post-checkout", ctx)
+        assert result.outcome == Exited(1), step
+    assert [*hooks.iterdir()] == []
+
+
+async def test_nothing_is_left_to_see_of_a_workspace_that_is_hidden(made: Any, directory: Path) -> None:
+    (directory / "file").write_text("private")
+    ctx = ToolContext(working_dir=directory, access="restricted", hidden=(directory.parent,))
+    result = await made().run(f"cat file; ls {directory}", ctx)
+    assert "file" not in result.out.text
+    assert "private" not in result.both.text
+
+
+async def test_a_task_that_was_left_running_keeps_its_container(made: Any, directory: Path, gate: Gate) -> None:
+    bash = made(idle=0.0)
+    ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
+    result = await bash.run(f"({gate.wait}; echo late) & echo done", ctx)
+    assert result.task is not None
+    await bash.run("true", ToolContext(working_dir=directory, conversation_id="other"))
+    gate.open()
+    tasks = Tasks(directory.parent / "kept")
+    await tasks.wait(result.task.id, timeout=20)
+    assert b"late\n" in tasks.output(result.task.id).data
+
+
+async def test_strictly_nothing_cannot_be_had(made: Any, directory: Path) -> None:
+    with pytest.raises(AccessUnavailable, match="memory that can be written"):
+        await made().run("true", ToolContext(working_dir=directory, access="restricted", strict=True))
+
+
+async def test_single_ports_are_refused(made: Any, directory: Path) -> None:
+    ctx = ToolContext(working_dir=directory, access="workspace", network=(443,))
+    with pytest.raises(AccessUnavailable, match="single ports"):
+        await made().run("true", ctx)
+
+
+async def test_the_model_is_told_where_its_commands_run(made: Any, directory: Path) -> None:
+    described = made().definition(ToolContext(working_dir=directory))["description"]
+    assert f"container made from {IMAGE}: of this machine it has only {directory}." in described
+    assert "They have no network." in described
+
+
+# who, and how much
+
+
+async def test_it_runs_as_whoever_was_asked_for(made: Any, directory: Path) -> None:
+    directory.chmod(0o777)
+    result = await made(user="65534").run(Request("id -u; sleep 300", timeout=2), ToolContext(working_dir=directory))
+    assert result.out.text == "65534\n"
+
+
+OVER = OverLimit("memory", 48 << 20, 48 << 20)
+HOG = "x=$(head -c 200000000 /dev/zero | tr '\\0' x)"
+
+
+@pytest.mark.parametrize("command", [HOG, f"bash -c {shlex.quote(HOG)}"], ids=["the shell", "what it waits for"])
+async def test_running_out_of_memory_is_told_and_leaves_nothing(
+    made: Any, directory: Path, life: Lifeline, command: str
+) -> None:
+    ctx = ToolContext(working_dir=directory)
+    result = await made(memory=48 << 20).run(f"{life.hold} (setsid sleep 300 &); {command}", ctx)
+    assert (result.outcome, result.remarks, result.running) == (OVER, (), ())
+    assert "limits" in result.enforced
+    await life.ended()
+
+
+async def test_a_command_is_ended_before_what_watches_over_it(made: Any, directory: Path) -> None:
+    command = "read -r own </proc/$$/oom_score_adj; read -r wards </proc/$PPID/oom_score_adj; echo $((own - wards))"
+    assert (await made().run(command, ToolContext(working_dir=directory))).out.text == "500\n"
+
+
+async def test_a_task_that_runs_out_of_memory_is_over_its_limit(made: Any, directory: Path) -> None:
+    ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
+    result = await made(memory=48 << 20).run(Request(HOG, mode="background"), ctx)
+    tasks = Tasks(directory.parent / "kept")
+    await tasks.wait(result.outcome.task, timeout=20)
+    assert tasks.get(result.outcome.task).outcome == OVER
+
+
+async def test_who_goes_on_after_something_ran_out_of_memory_is_told(made: Any, directory: Path) -> None:
+    result = await made(memory=48 << 20).run(f"bash -c {shlex.quote(HOG)}; exit 3", ToolContext(working_dir=directory))
+    assert result.outcome == Exited(3)
+    assert result.remarks == ("Its container ran out of memory, and the kernel ended something there.",)
+
+
+async def test_who_is_killed_while_another_container_runs_out_of_memory_has_not(
+    made: Any, directory: Path, gate: Gate, life: Lifeline
+) -> None:
+    one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
+    bash = made(memory=48 << 20)
+    run = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; kill -9 $$", one))
+    await life.held()
+    assert (await bash.run(HOG, other)).outcome == OVER
+    gate.open()
+    assert ((result := await run).outcome, result.remarks) == (Signalled(signal.SIGKILL), ())
+
+
+async def test_there_are_no_more_processes_than_allowed(made: Any, directory: Path) -> None:
+    bash = made(processes=12)
+    command = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 5 & done 2>&1; echo end"
+    result = await bash.run(Request(command, leftovers="end"), ToolContext(working_dir=directory))
+    assert "Resource temporarily unavailable" in result.both.text
+    assert "Its container could not have more processes: 12 at once." in result.remarks
+
+
+async def test_seconds_of_computing_are_refused(made: Any, directory: Path) -> None:
+    with pytest.raises(AccessUnavailable, match="does not count how long"):
+        await made().run("true", ToolContext(working_dir=directory, limits=Limits(cpu=1)))
+
+
+async def test_a_profiles_bound_on_computing_is_each_processs_and_is_told(program: str, directory: Path) -> None:
+    engine = Containers(IMAGE, program=program)
+    profile = replace(DEFAULT, limits={"unrestricted": Limits(cpu=1)})
+    result = await Bash(profile, engine=engine).run("while :; do :; done", ToolContext(working_dir=directory))
+    assert result.outcome == Signalled(signal.SIGXCPU)
+    assert result.remarks == ("Over the limit of 1 s of computing, for each process.",)
+    await engine.aclose()
+
+
+# how it ends
+
+
+@pytest.mark.parametrize("code", [130, 137, 139, 141, 143, 192])
+@pytest.mark.parametrize("command", ["exec bash -c 'exit {}'", "trap 'exit {}' EXIT"])
+async def test_whatever_the_shell_has_become_an_exit_is_no_signal(
+    made: Any, directory: Path, command: str, code: int
+) -> None:
+    result = await made().run(command.format(code), ToolContext(working_dir=directory))
+    assert result.outcome == Exited(code)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGKILL, signal.SIGRTMIN])
+async def test_whatever_the_shell_has_become_a_signal_is_no_exit(made: Any, directory: Path, number: int) -> None:
+    result = await made().run(f"exec bash -c 'kill -{int(number)} $$'", ToolContext(working_dir=directory))
+    assert result.outcome == Signalled(number)
+
+
+async def test_who_signals_its_group_reaches_nobody_else(made: Any, directory: Path) -> None:
+    result = await made().run("kill 0; sleep 300", ToolContext(working_dir=directory))
+    assert result.outcome == Signalled(signal.SIGTERM)
+
+
+async def test_who_is_stopped_and_goes_on_is_waited_for(made: Any, directory: Path) -> None:
+    command = "(until grep -q '^State:.T' /proc/$$/status; do :; done; kill -CONT $$) & kill -STOP $$; wait; exit 5"
+    assert (await made().run(command, ToolContext(working_dir=directory))).outcome == Exited(5)
+
+
+# what is missing
+
+
+async def test_an_image_that_is_not_here_is_said_to_be_missing(program: str, directory: Path) -> None:
+    bash = Bash(engine=Containers("localhost/no-such-image", program=program))
+    with pytest.raises(EngineUnavailable, match=f"{program} pull localhost/no-such-image"):
+        await bash.run("true", ToolContext(working_dir=directory))
+
+
+async def test_an_image_without_bash_is_said_to_be_of_no_use(program: str, directory: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "file").write_text("")
+    subprocess.run(
+        f"tar -C {empty} -c . | {program} import - localhost/nacre-empty", shell=True, check=True, capture_output=True
+    )
+    bash = Bash(engine=Containers("localhost/nacre-empty", program=program))
+    with pytest.raises(EngineUnavailable, match=r"[.] The image has no bash; use one that has[.]$"):
+        await bash.run("true", ToolContext(working_dir=directory))
+
+
+async def test_where_runs_cannot_be_marked_nothing_runs(made: Any, directory: Path) -> None:
+    files = "nofile={}:{}".format(*resource.getrlimit(resource.RLIMIT_NOFILE))
+    options = [word for limit in ("locks=100:100", files, "nproc=4096:4096") for word in ("--ulimit", limit)]
+    with pytest.raises(EngineUnavailable, match=r"limit on file locks of its own[.] Leave out --ulimit locks"):
+        await made(options=options).run("true", ToolContext(working_dir=directory))
+
+
+async def test_a_workspace_whose_name_is_no_text_is_refused(made: Any, directory: Path) -> None:
+    odd = os.path.join(os.fsencode(directory), b"\xff")
+    os.mkdir(odd)
+    with pytest.raises(InvalidRequest, match="is not UTF-8") as caught:
+        await made().run("true", ToolContext(working_dir=os.fsdecode(odd)))
+    assert caught.value.field == "working_dir"
+
+
+@pytest.mark.req("M-13")
+async def test_the_proposals_tool_runs_in_a_container_when_its_sandbox_is_one(program: str, directory: Path) -> None:
+    engine = Containers(IMAGE, program=program)
+    executor = BashExecutor({"sandboxMode": "container"}, engine=engine)
+    outside = directory.parent / "outside"
+    outside.write_text("private")
+    got = await executor.execute({"command": f"echo in > file; cat {outside}"}, {"cwd": str(directory)})
+    assert (got["success"], "private" in got["stdout"]) == (False, False)
+    assert (directory / "file").read_text() == "in\n"
+    await engine.aclose()

@@ -1,0 +1,207 @@
+"""Commands that try to get at more than they were given, through what carries them across."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, Session, ToolContext
+from nacre.engines import Bubblewrap, Containers
+from nacre.result import Exited, NotStarted, TimedOut
+from tests.engines.conftest import IMAGE, Place, engine_named
+from tests.support.confined import HERE
+from tests.support.lifeline import Lifeline
+
+LETTER = (
+    r"l=$(sed -n 's|.* \(/[^ ]*/letter-[0-9a-f]*\) .*|\1|p' /proc/self/mountinfo | tail -1);"
+    "l=${l:-$(echo /run/nacre/[0-9]*)};"
+)
+"""Shell text: finds its own letter."""
+
+
+@pytest.fixture
+def bwrap(directory: Path) -> Place:
+    return Place(Bash(engine=engine_named("bwrap")), directory)
+
+
+@pytest.mark.parametrize("word", ["code", "said", "left", "signal", "gone", "stays", "begun", "lost"])
+async def test_what_is_said_through_the_pipe_is_never_run(place: Place, word: str) -> None:
+    made = place.directory.parent / "made"
+    evil = f"{word} x[$(touch {made})]"
+    await place.run(f"{LETTER} echo '{evil}' >$l/told; echo '{evil}' >$l/end; exit 140", access="restricted")
+    assert not made.exists()
+
+
+async def test_a_letter_cannot_be_changed(place: Place) -> None:
+    if place.bash.engine.name == "local":
+        pytest.skip("nothing is carried across")
+    tries = ["echo x >$l/text", "echo x >$l/new", "ln -s /etc/passwd $l/link", "rm $l/told"]
+    if not place.bash.engine.here:
+        tries += ["echo x >/run/nacre/reap", "echo x >/run/nacre/ward", "mkdir /run/nacre/8"]
+    for each in tries:
+        result = await place.run(f"{LETTER} {each}", access="workspace")
+        assert result.outcome != Exited(0), each
+    assert (await place.run("echo well")).out.text == "well\n"
+
+
+@pytest.mark.parametrize(
+    "flood",
+    ["yes code 0", "yes", "head -c 100000000 /dev/zero | tr '\\0' x", "printf half"],
+    ids=["lines of ours", "lines", "one long line", "half a line"],
+)
+async def test_a_flood_of_words_ends_nobody_else(place: Place, flood: str) -> None:
+    """Nor does it stop the event loop: then this would hang."""
+    if place.bash.engine.name == "local":
+        pytest.skip("nothing is carried across")
+    await place.run(Request(f"{LETTER} {flood} >$l/told & wait; exit 3", timeout=2, leftovers="end"))
+    assert (await place.run("echo well")).out.text == "well\n"
+
+
+async def test_a_flood_of_variables_is_of_no_use(place: Place) -> None:
+    session = Session(place.bash, place.context())
+    await session.run("head -c 20000000 /dev/zero >&63; exit 3")
+    assert (await session.run("echo well")).out.text == "well\n"
+
+
+@pytest.mark.parametrize("told", ["rel", "", "../..", "/no/such/place"])
+async def test_a_directory_that_cannot_be_meant_leaves_a_session_where_it_is(place: Place, told: str) -> None:
+    session = Session(place.bash, place.context())
+    await session.run(rf"printf '{told}\0\0' >&63; NACRE_TOLD=1")
+    result = await session.run("echo well")
+    assert result.out.text == "well\n" or isinstance(result.outcome, NotStarted)
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize("how", ["ulimit -Sx unlimited", "ulimit -Sx 5", "ulimit -x 5"])
+async def test_who_changes_the_limit_that_it_is_known_by_is_ended_all_the_same(
+    program: str, tmp_path: Path, how: str
+) -> None:
+    engine, life = Containers(IMAGE, program=program), Lifeline(tmp_path / "life")
+    command = f"({life.hold} {how}; exec setsid sleep 300) & {life.hold} sleep 300"
+    result = await Bash(engine=engine).run(Request(command, timeout=2), ToolContext(working_dir=tmp_path))
+    assert result.outcome == TimedOut(2)
+    await life.ended()
+    life.close()
+    await engine.aclose()
+
+
+@pytest.mark.containers
+async def test_a_command_cannot_hold_its_container(program: str, tmp_path: Path) -> None:
+    engine = Containers(IMAGE, program=program)
+    result = await Bash(engine=engine).run("ls /run/nacre", ToolContext(working_dir=tmp_path))
+    assert set(result.out.text.split()) >= {"ward", "reap"}
+    assert "hold" not in result.out.text.split()
+    await engine.aclose()
+
+
+@pytest.mark.containers
+async def test_a_session_follows_the_containers_own_directories(program: str, directory: Path, tmp_path: Path) -> None:
+    engine = Containers(IMAGE, program=program)
+    session = Session(Bash(engine=engine), ToolContext(working_dir=directory))
+    await session.run("mkdir -p /opt/there/sub; cd /opt/there/sub")
+    assert (await session.run("pwd")).out.text == "/opt/there/sub\n"
+    link = tmp_path / "link"  # here, and a directory there
+    link.symlink_to("/usr")
+    session = Session(Bash(engine=engine), ToolContext(working_dir=directory))
+    await session.run(f"mkdir {link}; cd {link}")
+    assert (await session.run("pwd")).out.text == f"{link}\n"
+    await engine.aclose()
+
+
+async def test_a_workspace_may_be_a_link(place: Place) -> None:
+    link = place.directory.parent / "link"
+    link.symlink_to(place.directory)
+    result = await place.bash.run("echo x > file; cat file", ToolContext(working_dir=link, access="workspace"))
+    assert result.out.text == "x\n"
+    assert (place.directory / "file").exists()
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("cwd", ["/tmp", "/run", "/proc", "/dev", "/"])
+async def test_where_it_starts_opens_nothing_that_is_private(bwrap: Place, cwd: str) -> None:
+    with tempfile.NamedTemporaryFile(dir="/tmp") as private:
+        command = f"ls /tmp /run; cat {private.name}; ls -d /proc/[0-9]* | wc -l"
+        result = await bwrap.run(Request(command, cwd=cwd), access="restricted")
+    assert int(result.out.text.split()[-1]) < 10
+    assert os.path.basename(private.name) not in result.out.text
+    assert "No such file" in result.err.text
+
+
+@pytest.mark.parametrize("access", ["workspace", "restricted"])
+async def test_the_kernel_cannot_be_steered(place: Place, access: str) -> None:
+    """By root, for whom these files are writable without any capability. They are opened, and nothing is written."""
+    files = "/proc/sys/kernel/hostname /proc/sys/kernel/domainname"
+    command = f"for f in {files}; do (exec 3>>$f) 2>/dev/null && echo $f; done"
+    result = await place.run(command, access=access)
+    assert "/proc/sys" not in result.out.text
+
+
+async def test_what_is_hidden_or_protected_cannot_be_moved_away_with_what_holds_it(place: Place) -> None:
+    if place.bash.engine.name == "local" and not HERE.mounts:
+        pytest.skip("without mounts, nothing in a workspace can be hidden")
+    for name in ("secrets", "rules"):
+        (place.directory / name / "deep").mkdir(parents=True)
+        (place.directory / name / "deep" / "file").write_text(f"{name}\n")
+    given = {"access": "workspace", "hidden": ("secrets/deep/file",), "protected": ("rules/deep/file",)}
+    await place.run("mv secrets away; mv rules old; mv secrets/deep s; mv rules/deep r; true", **given)
+    result = await place.run("cat */*/file */file; for f in */*/file */file; do echo x >$f; done", **given)
+    assert "secrets" not in result.out.text
+    assert (place.directory / "secrets/deep/file").read_text() == "secrets\n"
+    assert (place.directory / "rules/deep/file").read_text() == "rules\n"
+
+
+@pytest.mark.linux
+async def test_what_is_hidden_need_not_exist(bwrap: Place) -> None:
+    result = await bwrap.run("echo well", access="restricted", hidden=("/no/such/place",))
+    assert result.out.text == "well\n"
+
+
+@pytest.mark.linux
+async def test_bubblewraps_own_failure_is_not_the_commands(bwrap: Place, tmp_path: Path) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text('#!/bin/sh\nfor last; do :; done\n[ "$last" = true ] || { echo cannot >&2; exit 1; }\n')
+    broken.chmod(0o755)
+    result = await Bash(engine=Bubblewrap(str(broken))).run("true", bwrap.context())
+    assert isinstance(result.outcome, NotStarted)
+    assert result.err.text == "cannot\n"
+
+
+_NAMES = "bwrap podman docker bash rm env"
+OUT_HERE = {
+    "functions": f'for f in {_NAMES}; do eval "$f() {{{{ echo >{{made}}; command $f; }}}}"; done; export -f {_NAMES}',
+    "a startup file": "echo 'echo >{made}' > $PWD/startup; export BASH_ENV=$PWD/startup",
+    "programs": f"mkdir bin; for f in {_NAMES}; do printf '#!/bin/bash\\necho >{{made}}\\n' >bin/$f; done;"
+    "chmod +x bin/*; export PATH=$PWD/bin:$PATH",
+}
+"""Shell texts: what would be run by a shell that has the command's own variables."""
+
+
+@pytest.mark.parametrize("way", OUT_HERE.values(), ids=OUT_HERE.keys())
+async def test_what_a_session_takes_along_is_run_nowhere_else(place: Place, way: str) -> None:
+    made = place.directory.parent / "made"
+    session = Session(place.bash, place.context(access="workspace"))
+    await session.run(way.format(made=made))
+    await session.run("true")
+    await session.run("true | true; (exit 3)")
+    assert not made.exists()
+
+
+async def test_a_command_needs_no_path(place: Place) -> None:
+    result = await place.run(Request("echo well", env={"PATH": "/no/such/place"}))
+    assert (result.outcome, result.out.text, result.err.text) == (Exited(0), "well\n", "")
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("access", ["unrestricted", "workspace"])
+async def test_no_process_in_namespaces_has_more_variables_than_the_command(
+    bwrap: Place, access: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "not-for-commands")
+    command = (
+        "cat /proc/[0-9]*/environ /proc/1/cmdline | tr '\\0' '\\n' | grep -e for-commands -e of-its-own; echo $OWN"
+    )
+    result = await bwrap.run(Request(command, env={"OWN": "of-its" + "-own"}), access=access)
+    assert set(result.out.text.split()) == {"OWN=of-its-own", "of-its-own"}

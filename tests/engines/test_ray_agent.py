@@ -1,0 +1,495 @@
+"""What an agent does on its node, and what travels there. Without Ray: an agent knows nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import Bash, Cancel, ToolContext
+from nacre.conclude import outcome_of
+from nacre.engines.ray import agent as agents
+from nacre.engines.ray import workspace as workspaces
+from nacre.engines.ray.agent import Agent
+from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
+from nacre.engines.ray.travel import MARK, Asked, Final, Sent, as_told_here, lean, sendable
+from nacre.engines.ray.turns import Turns
+from nacre.engines.ray.workspace import Shipped, digest_of, keep_archive, pack, real_context, real_directory, unpack
+from nacre.engines.shared import Shared
+from nacre.errors import EngineUnavailable, InvalidRequest
+from nacre.frozen import replace
+from nacre.keeper.happenings import Began, Happening, Printed
+from nacre.plan import plan_for
+from nacre.profiles import DEFAULT
+from nacre.result import Cancelled, Exited
+from nacre.types import Plan, Request
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import PATIENCE
+
+NOTHING = ToolContext()
+
+
+def planned(command: str, **settings: object) -> Plan:
+    return plan_for(Request(command), ToolContext(**settings), DEFAULT, {MARK: "ray"})  # type: ignore[arg-type]
+
+
+def sent(plan: Plan, id: str = "1", *, ctx: ToolContext = NOTHING, **settings: Any) -> Sent:
+    """As it arrives."""
+    asked = Asked(ctx=sendable(ctx), inherits=True)
+    made = Sent(**{"id": id, "plan": lean(plan), "asked": asked, "tells": False, **settings})
+    arrived: Sent = pickle.loads(pickle.dumps(made))
+    return arrived
+
+
+async def told_by(agent: Agent, run: Sent) -> tuple[list[Happening], Final]:
+    happened: list[Happening] = []
+    async for items in agent.run(run):
+        for item in items:
+            if isinstance(item, Final):
+                return happened, item
+            happened.append(item)
+    pytest.fail("it has said no last word")
+
+
+async def test_a_plan_travels_and_is_carried_out() -> None:
+    plan = planned("echo out; exit 3")
+    (began, printed), final = await told_by(Agent(), sent(plan))
+    assert isinstance(began, Began)
+    assert printed == Printed("stdout", b"out\n")
+    assert not isinstance(final.word, InvalidRequest)
+    assert outcome_of(final.word, plan) == Exited(3)
+
+
+async def test_what_was_cancelled_before_it_began_does_not_begin() -> None:
+    agent, plan = Agent(), planned("sleep 300")
+    await agent.cancel("1")
+    happened, final = await told_by(agent, sent(plan))
+    assert not isinstance(final.word, InvalidRequest)
+    assert (happened, outcome_of(final.word, plan)) == ([], Cancelled())
+
+
+async def test_a_run_that_cannot_be_started_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        async def start(self, *_: object) -> None:
+            raise OSError("no")
+
+    monkeypatch.setattr(agents, "LOCAL", Broken())
+    agent = Agent()
+    with pytest.raises(OSError, match="no"):
+        await told_by(agent, sent(planned("true"), tells=True))
+    await asyncio.wait_for(agent.ended("1"), PATIENCE)
+
+
+async def test_a_run_that_is_given_up_before_it_began_is_over() -> None:
+    agent = Agent()
+    run = agent.run(sent(planned("sleep 300")))
+    first = asyncio.ensure_future(anext(run))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    await asyncio.wait_for(agent.ended("1"), PATIENCE)
+
+
+async def test_a_run_that_is_given_up_is_over_when_nothing_of_it_runs(life: Lifeline) -> None:
+    agent = Agent()
+    run = agent.run(sent(planned(f"{life.hold} (setsid sleep 300 &); echo begun; sleep 300")))
+    await anext(run)
+    await life.held()
+    ended = asyncio.create_task(agent.ended("1"))
+    await run.aclose()
+    await asyncio.wait_for(ended, PATIENCE)
+    assert life.over
+
+
+async def test_a_plan_travels_without_what_its_command_may_not_have() -> None:
+    plan = plan_for(
+        Request("true"), ToolContext(secrets=("tr0ub4dor",)), DEFAULT, {MARK: "ray", "API_KEY": "sk-0123456789abcdef"}
+    )
+    assert b"sk-0123456789abcdef" not in pickle.dumps(lean(plan))
+    assert b"tr0ub4dor" not in pickle.dumps(lean(plan))
+
+
+async def test_a_node_has_an_environment_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef0123456789abcdef")
+    monkeypatch.setenv("RAY_JOB_ID", "01")
+    monkeypatch.setenv("OF_THE_NODE", "yes")
+    (_, printed), _ = await told_by(Agent(), sent(planned("env")))
+    assert isinstance(printed, Printed)
+    lines = printed.data.decode().splitlines()
+    assert "OF_THE_NODE=yes" in lines
+    assert not [line for line in lines if line.startswith("RAY_")]
+
+
+async def test_what_a_session_has_unset_is_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OF_THE_NODE", "yes")
+    (_, printed), _ = await told_by(Agent(), sent(replace(planned("env"), unset=("OF_THE_NODE",))))
+    assert isinstance(printed, Printed)
+    assert b"OF_THE_NODE" not in printed.data
+
+
+async def test_a_command_starts_where_its_node_lets_it(tmp_path: Path) -> None:
+    """Links are the node's: what leads out of the allowed paths there was no link on the driver."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "out").symlink_to("/")
+    plan = replace(planned("true"), cwd=str(inside / "out"))
+    _, final = await told_by(Agent(), sent(plan, ctx=ToolContext(allowed_paths=(inside,))))
+    assert "outside the allowed paths" in str(final.word)
+    plan = replace(plan, cwd=str(inside / "none"))
+    _, final = await told_by(Agent(), sent(plan))
+    assert "does not exist" in str(final.word)
+
+
+async def test_what_a_node_refuses_is_told_by_the_name_it_has_here(
+    tmp_path: Path, shipped: Callable[[Path], Shipped]
+) -> None:
+    """And as the same error, in the foreground and in the background."""
+    work = tmp_path / "work"
+    work.mkdir()
+    there = shipped(work)
+    os.close(unpack(there))
+    run = sent(replace(planned("true"), cwd=str(work / "none")), workspace=there)
+    _, final = await told_by(Agent(), run)
+    begun = await Agent().begin(run, Request("true", mode="background"))
+    for told in (final.word, begun):
+        assert isinstance(told, InvalidRequest)
+        assert (told.code, told.message) == ("cwd_missing", f"The working directory '{work}/none' does not exist.")
+
+
+@pytest.mark.linux
+async def test_what_is_protected_and_was_made_is_removed_on_the_node(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    ctx = ToolContext(working_dir=work, access="workspace")
+    plan = plan_for(Request("mkdir .claude; echo made"), ctx, DEFAULT, {MARK: "ray"})
+    _, final = await told_by(Agent(), sent(plan, ctx=ctx))
+    assert any(".claude is protected" in remark for remark in final.remarks)
+    assert not (work / ".claude").exists()
+
+
+def test_what_a_shell_tells_is_told_as_if_it_had_been_here() -> None:
+    work = Shipped(here="/home/me/work", digest="0" * 64, copy="c")
+    told = f"0 1\0{work.root}/sub\0OF_THE_NODE=yes\0SET=1\0\0".encode()
+    assert as_told_here(told, {"OF_THE_NODE": "yes"}, work) == b"0 1\0/home/me/work/sub\0SET=1\0\0"
+
+
+def test_what_a_shell_has_unset_of_its_node_is_told() -> None:
+    below = {"OF_THE_NODE": "yes", "HOME": "/root"}
+    assert as_told_here(b"/w\0OF_THE_NODE=yes\0SET=1\0\0", below, None) == b"/w\0SET=1\0HOME\0\0"
+    assert as_told_here(b"/w\0OF_THE_NODE=y", below, None) == b"/w\0OF_THE_NODE=y"
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Shipped]:
+    """Packs a directory, as it then is on a node."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "node"))
+
+    def ship(work: Path) -> Shipped:
+        archive = pack(str(work))
+        made = Shipped(here=str(work), digest=digest_of(archive), copy=os.urandom(4).hex())
+        keep_archive(made.digest, archive)
+        return made
+
+    return ship
+
+
+def test_a_workspace_is_the_same_when_it_is_unpacked(tmp_path: Path, shipped: Callable[[Path], Shipped]) -> None:
+    work = tmp_path / "work"
+    (work / "empty").mkdir(parents=True)
+    (work / "run").write_text("#!/bin/sh\n")
+    (work / "run").chmod(0o775)
+    (work / "link").symlink_to("run")
+    (work / "empty" / "whole").symlink_to(work / "run")
+    os.mkfifo(work / "pipe")
+    assert pack(str(work)) == pack(str(work))
+    there = shipped(work)
+    os.close(unpack(there))
+    root = Path(there.root)
+    assert sorted(path.name for path in root.iterdir()) == ["empty", "link", "run"]
+    assert (root / "link").is_symlink()
+    assert (root / "run").stat().st_mode & 0o777 == 0o775
+    assert (root / "empty" / "whole").resolve() == root / "run"
+    assert there.there(f"{work}/empty") == f"{root}/empty"
+    assert there.back(f"{root}/empty") == f"{work}/empty"
+    assert there.there("/usr") == "/usr"
+
+
+def test_links_into_the_workspace_lead_into_the_copy_by_whichever_way(
+    tmp_path: Path, shipped: Callable[[Path], Shipped]
+) -> None:
+    work, alias = tmp_path / "work", tmp_path / "alias"
+    (work / "sub" / "deep").mkdir(parents=True)
+    (work / "f").write_text("shipped")
+    alias.symlink_to(work)
+    (tmp_path / "to_f").symlink_to(work / "f")
+    (work / "above").symlink_to("..")
+    inside = {
+        "plain": "f",
+        "dotted": "./sub/../f",
+        "out_and_in": "../work/f",
+        "absolute": f"{work}/f",
+        "absolute_dotted": f"{work}/sub/../f",
+        "by_another_name": f"{alias}/f",
+        "by_a_link_outside": "../to_f",
+        "over_a_link_that_leads_out": "above/work/f",
+        "of_a_link": f"{alias}/plain",
+        "sub/deep/up": "../../f",
+        "sub/deep/out_and_in": "../../../alias/f",
+    }
+    for name, target in inside.items():
+        (work / name).symlink_to(target)
+    (work / "whole").symlink_to("../alias")
+    (work / "outside").symlink_to("/etc/hostname")
+    (work / "dangling").symlink_to("none")
+    (work / "loop").symlink_to("loop")
+    there = shipped(work)
+    os.close(unpack(there))
+    root = Path(there.root)
+    (work / "f").write_text("changed here")
+    assert {name: (root / name).read_text() for name in inside} == dict.fromkeys(inside, "shipped")
+    assert (root / "whole").resolve() == root
+    kept = {"plain": "f", "sub/deep/up": "../../f", "outside": "/etc/hostname", "dangling": "none", "loop": "loop"}
+    assert {name: os.readlink(root / name) for name in kept} == kept
+
+
+def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[Path], Shipped]) -> None:
+    """However old the directory was that it was made from."""
+    work, long_ago = tmp_path / "work", 1_000_000_000
+    work.mkdir()
+    (work / "closed").mkdir(mode=0o500)
+    os.utime(work, (long_ago, long_ago))
+    first, second, third = shipped(work), shipped(work), shipped(work)
+    used, unused = unpack(first), unpack(second)
+    os.close(unused)
+    for name in os.listdir(os.path.dirname(first.root)):
+        os.utime(os.path.join(os.path.dirname(first.root), name), (long_ago, long_ago))
+    keep_archive(third.digest, pack(str(work)))
+    os.close(unpack(third))
+    assert [os.path.isdir(each.root) for each in (first, second, third)] == [True, False, True]
+    os.close(used)
+
+
+def test_what_cannot_be_shipped_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "large").write_bytes(bytes(1000))
+    monkeypatch.setattr(workspaces, "LARGEST", 999)
+    with pytest.raises(EngineUnavailable, match=r"has more than .* Put it where every node sees it"):
+        pack(str(tmp_path))
+    with pytest.raises(EngineUnavailable, match=r"cannot be packed: .*No such file"):
+        pack(str(tmp_path / "none"))
+    with pytest.raises(InvalidRequest, match="no directory"):
+        workspaces.checked(tmp_path / "large")
+
+
+@pytest.mark.linux
+async def test_a_hidden_path_is_hidden_on_its_node_whichever_links_lead_there(
+    tmp_path: Path, shipped: Callable[[Path], Shipped]
+) -> None:
+    work, link = tmp_path / "work", tmp_path / "link"
+    work.mkdir()
+    (work / "key").write_text("PRIVATE")
+    (work / "alias").symlink_to("key")
+    link.symlink_to(work)
+    there = shipped(work)
+    hold = unpack(there)
+    for name in ("key", "alias", f"{link}/key", f"{work}/key", f"{link}/alias"):
+        ctx = ToolContext(working_dir=link, access="restricted", hidden=(name,))
+        cwd = real_directory(str(link), str(work))
+        plan = plan_for(Request("cat key; echo"), ctx, DEFAULT, {MARK: "ray"})
+        real = real_context(sendable(ctx), cwd, str(work))
+        happened, _ = await told_by(Agent(), sent(replace(plan, cwd=cwd), ctx=real, workspace=there))
+        assert b"PRIVATE" not in b"".join(each.data for each in happened if isinstance(each, Printed)), name
+    os.close(hold)
+
+
+def test_a_path_outside_of_the_workspace_is_the_nodes_own(tmp_path: Path) -> None:
+    ctx = ToolContext(hidden=("~/.ray", "/etc/shadow", "../beside"))
+    real = real_context(ctx, str(tmp_path), str(tmp_path))
+    assert real.hidden == ("~/.ray", "/etc/shadow", str(tmp_path.parent / "beside"))
+
+
+def test_a_command_starts_in_what_was_shipped() -> None:
+    with pytest.raises(InvalidRequest, match="outside of the workspace"):
+        real_directory("/home/me/workshop", "/home/me/work")
+
+
+class NoRay:
+    """What the driver's side knows of Ray, when nothing of it is asked."""
+
+    class _private:
+        class worker:
+            class global_worker:
+                worker_id = b"1"
+
+    @staticmethod
+    def is_initialized() -> bool:
+        return True
+
+    class exceptions:
+        class RayError(Exception): ...
+
+        class RayTaskError(RayError): ...
+
+        class RuntimeEnvSetupError(RayError): ...
+
+        class ActorDiedError(RayError): ...
+
+
+async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
+    """Also if all were let go of meanwhile."""
+    from nacre.engines.ray.agents import Agents, Reached
+
+    opening, fails = asyncio.Event(), asyncio.Event()
+
+    class Unlucky(Agents):
+        def _start(self, node: str) -> Reached:
+            return Reached(node, None, connection)
+
+        async def _greet(self, agent: Reached) -> None:
+            opening.set()
+            await fails.wait()
+            raise NoRay.exceptions.ActorDiedError(agent.node)
+
+    connection = Connection(NoRay)
+    agents = Unlucky(connection, {}, None, None)
+    waiting = [asyncio.create_task(agents.on("node")) for _ in range(3)]
+    await opening.wait()
+    agents.close()
+    fails.set()
+    told = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), PATIENCE)
+    assert [type(each) for each in told] == [NodeLost] * 3
+
+
+async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray would connect by itself, to whatever there is, or start a cluster."""
+    from nacre.engines.ray.agents import Reached
+    from nacre.engines.ray.leases import Demand, Leases
+
+    class Actor:
+        def __getattr__(self, name: str) -> object:
+            pytest.fail(f"{name} was called")
+
+    connection = Connection(NoRay)
+    agent, leases = Reached("node", Actor(), connection), Leases(Demand(bundle={}, labels={}), 1.0, connection)
+    monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")  # the program has joined one again
+    with pytest.raises(LeftCluster):
+        agent.call("hello")
+    with pytest.raises(LeftCluster):
+        await leases.acquire(Cancel())
+    connection.kill(agent.actor)
+    connection.cancel(agent.actor)
+    leases.close()
+
+
+async def test_turns_come_to_all_in_their_order_and_to_nobody_who_has_gone() -> None:
+    turns, came, rounds = Turns(at_a_time=10), list[int](), list[int]()
+
+    async def come(n: int) -> None:
+        await turns.come()
+        came.append(n)
+
+    waiting = [asyncio.create_task(come(n)) for n in range(100)]
+    waiting[50].cancel()
+    while not all(each.done() for each in waiting):
+        before = len(came)
+        await asyncio.sleep(0)
+        rounds.append(len(came) - before)
+    assert came == [n for n in range(100) if n != 50]
+    assert max(rounds) <= 20
+
+
+def test_one_that_will_not_go_does_not_keep_the_others() -> None:
+    gone = []
+
+    def close(value: int) -> None:
+        gone.append(value)
+        if value == 1:
+            raise OSError("no")
+
+    async def fill() -> None:
+        for value in range(3):
+            await shared.get(value, lambda value=value: asyncio.sleep(0, value))  # type: ignore[misc]
+
+    shared = Shared[int, int](close)
+    asyncio.run(fill())
+    with pytest.raises(OSError, match="no"):
+        shared.clear()
+    assert gone == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("variables", "status", "said"),
+    [
+        ({}, "off", "ray 2.60.0, no cluster given"),
+        ({"RAY_ADDRESS": "ray://head:1"}, "off", "ray 2.60.0, ray://head:1 cannot stream"),
+        ({"RAY_ADDRESS": "127.0.0.1:1"}, "off", "ray 2.60.0, nobody answers at 127.0.0.1:1: Connection refused"),
+        ({"RAY_ADDRESS": "HERE"}, "ok", "ray 2.60.0, HERE, without authentication"),
+        ({"RAY_ADDRESS": "HERE", "RAY_AUTH_MODE": "token"}, "ok", "ray 2.60.0, HERE, with token authentication"),
+        (
+            {"RAY_ADDRESS": "HERE", "RAY_AUTH_TOKEN": "t"},
+            "ok",
+            "ray 2.60.0, HERE, without authentication: there is a token, but RAY_AUTH_MODE does not say so",
+        ),
+    ],
+)
+def test_the_doctor_says_which_cluster_there_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], status: str, said: str
+) -> None:
+    from nacre.cli import engines
+
+    monkeypatch.setattr(engines, "version", lambda _: "2.60.0")
+    monkeypatch.setattr("glob.glob", lambda _: [])  # whatever runs on this machine
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        here = f"127.0.0.1:{server.getsockname()[1]}"
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value.replace("HERE", here))
+        check = engines._ray()
+    assert (check.status, check.detail) == (status, said.replace("HERE", here))
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("local", "that is none yet, Ray would start it"), ("ray://head:1", "Ray's client cannot stream")],
+)
+def test_no_cluster_is_started_whoever_names_one_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, address: str, said: str
+) -> None:
+    from nacre.engines.ray import cluster
+
+    class Unconnected(NoRay):
+        @staticmethod
+        def is_initialized() -> bool:
+            return False
+
+        @staticmethod
+        def init(**_: object) -> None:
+            pytest.fail("it was asked to connect")
+
+    monkeypatch.setattr(cluster, "load", lambda: Unconnected)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(EngineUnavailable, match=f"no Ray cluster to be reached at {address}: {said}"):
+        cluster.connect(None, PATIENCE)
+
+
+def test_what_cannot_stream_is_refused() -> None:
+    from nacre.engines.ray import RayEngine
+
+    with pytest.raises(InvalidRequest, match="Run this program on a machine of the cluster"):
+        RayEngine("ray://head:10001")
+
+
+def test_without_ray_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nacre.engines.ray import RayEngine
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(EngineUnavailable, match=r"pip install 'nacre\[ray\]'"):
+        Bash(engine=RayEngine())

@@ -1,0 +1,151 @@
+"""An agent that is killed, or hangs: that is not the end of its node, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from nacre import Bash, Cancel, Session, ToolContext
+from nacre.engines.ray import RayEngine, agents
+from nacre.result import Chunk, Exited, Lost
+from nacre.tool import ending
+from tests.ray.conftest import Machines, Made
+from tests.support.census import is_alive, parent_and_session
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until
+
+_LONG = 60.0
+
+
+async def agent_of(engine: RayEngine) -> int:
+    """The process of an engine's agent: it is the keeper's parent, which is the shell's."""
+    result = await Bash(engine=engine).run("echo $PPID")
+    return parent_and_session(int(result.out.text))[0]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent has to answer in seconds."""
+    monkeypatch.setattr(agents, "_SILENCE", 1.0)
+    monkeypatch.setattr(agents, "_ANSWER", 2.0)
+
+
+async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
+    machines: Machines, made: Made, life: Lifeline
+) -> None:
+    engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
+    bash = Bash(engine=engine)
+    agent = await agent_of(engine)
+    stream = bash.stream(f"{life.hold} echo part; (setsid sleep 300 &); sleep 300")
+    while not isinstance(await anext(stream), Chunk):
+        continue  # what is still on its way is lost with the agent
+    os.kill(agent, signal.SIGKILL)
+    result = await asyncio.wait_for(ending(stream), _LONG)
+    assert isinstance(result.outcome, Lost)
+    assert result.out.text == "part\n"
+    await life.ended()
+    assert (await bash.run("echo again")).out.text == "again\n"
+
+
+async def test_a_run_that_had_not_begun_gets_another_agent(
+    machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "_FRESH", 0.0)
+    engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
+    agent = await agent_of(engine)
+    os.kill(agent, signal.SIGKILL)
+    await until(lambda: not is_alive(agent), "the agent's end")
+    result = await Bash(engine=engine).run("echo there")
+    assert (result.outcome, result.out.text, result.remarks) == (Exited(0), "there\n", ())
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_who_waits_for_an_agent_that_hangs_is_told(made: Made, life: Lifeline, *, cancelled: bool) -> None:
+    engine = made(num_cpus=0.1, label_selector={"role": "left"})
+    agent, cancel = await agent_of(engine), Cancel()
+    command = f"echo part; {life.hold} (setsid sleep 300 &); sleep 300"
+    run = asyncio.create_task(Bash(engine=engine).run(command, ToolContext(cancel=cancel)))
+    await life.held()
+    os.kill(agent, signal.SIGSTOP)
+    if cancelled:
+        cancel.cancel()
+    result = await asyncio.wait_for(run, _LONG)
+    assert isinstance(result.outcome, Lost)
+    await life.ended(within=_LONG)
+    await until(lambda: not is_alive(agent), "the agent's end")
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_run_is_not_given_to_an_agent_that_hangs(
+    made: Made, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "_FRESH", 0.0)
+    engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
+    os.kill(await agent_of(engine), signal.SIGSTOP)
+    assert (await Bash(engine=engine).run("echo through")).out.text == "through\n"
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made: Made, life: Lifeline) -> None:
+    """It is left alone only for as long as there is another."""
+    engine = made(num_cpus=0.1, label_selector={"role": "left"}, patience=_LONG)
+    agent, bash = await agent_of(engine), Bash(engine=engine)
+    run = asyncio.create_task(bash.run(f"{life.hold} sleep 300"))
+    await life.held()
+    os.kill(agent, signal.SIGSTOP)
+    assert isinstance((await asyncio.wait_for(run, _LONG)).outcome, Lost)
+    assert (await asyncio.wait_for(bash.run("echo next"), _LONG / 2)).out.text == "next\n"
+    leases = (await engine.places()).leases
+    assert leases._shunned() == set()  # it has answered
+
+
+async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
+    machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch, gate: Gate, life: Lifeline
+) -> None:
+    """All of the other one is in use: that is no reason to wait longer than the node is left alone."""
+    from nacre.engines.ray import leases as leasing
+
+    monkeypatch.setattr(leasing, "_SHUNNED", 3.0)
+    both = {"label_selector": {"role": "in(left,right)"}}
+    holds = asyncio.create_task(
+        Bash(engine=made(num_cpus=2, label_selector={"role": "right"})).run(f"{life.hold} {gate.wait}")
+    )
+    await life.held(within=_LONG)
+    leases = (await made(num_cpus=2, **both).places()).leases
+    leases.shun(machines.nodes[1].node_id)
+    lease = await asyncio.wait_for(leases.acquire(Cancel()), _LONG)
+    assert lease is not None
+    assert lease.node == machines.nodes[1].node_id
+    leases.release(lease)
+    gate.open()
+    assert (await holds).outcome == Exited(0)
+
+
+async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
+    made: Made, life: Lifeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nacre.engines.ray import places
+
+    monkeypatch.setattr(places, "_SETTLED", -4.0)  # a grace of five seconds before
+    engine = made(num_cpus=0.1, label_selector={"role": "left"})
+    agent = await agent_of(engine)
+    run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} sleep 300"))
+    await life.held()
+    os.kill(agent, signal.SIGSTOP)
+    run.cancel()
+    await asyncio.wait([run])
+    await life.ended(within=_LONG)
+
+
+async def test_a_session_may_unset_what_it_likes(shared: RayEngine) -> None:
+    session = Session(Bash(engine=shared))
+    await session.run("unset NACRE_ENGINE HOME; export KEPT=yes")
+    result = await session.run('echo "${HOME-none} ${NACRE_ENGINE-none} $KEPT"; echo "$PATH"')
+    assert result.out.text.splitlines()[0] == "none none yes"
+    assert result.out.text.splitlines()[1] == (await Bash(engine=shared).run("echo $PATH")).out.text.strip()
+    await session.run("export HOME=/nowhere")
+    assert (await session.run("echo $HOME")).out.text == "/nowhere\n"

@@ -1,0 +1,180 @@
+"""A node that dies, a driver that dies: what ran there ends, and everybody who waits is told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from nacre import Bash, Request, ToolContext
+from nacre.engines.ray import RayEngine
+from nacre.result import Chunk, Ended, Exited, Lost, Result
+from nacre.tool import ending
+from tests.ray.conftest import Machines
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until, until_steady
+
+_LONG = 60.0
+
+
+async def test_a_node_dies_with_a_hundred_runs_in_flight(
+    machines: Machines, life: Lifeline, gate: Gate, tmp_path: Path
+) -> None:
+    """Those on it are lost, with what they had printed, or are started again if that was asked for; all others finish;
+    nothing stays alive."""
+    doomed = machines.add("doomed")
+    once, again = RayEngine(num_cpus=0.05), RayEngine(num_cpus=0.05, retries=1)
+    bash = [Bash(engine=once if n < 60 else again) for n in range(100)]
+    texts = [
+        f"{life.hold} echo {n}; if [ -e {tmp_path}/{n} ]; then echo again; else touch {tmp_path}/{n}; {gate.wait}; fi"
+        for n in range(100)
+    ]
+    seen: set[int] = set()
+
+    async def follow(n: int) -> Result:
+        async for event in bash[n].stream(texts[n]):
+            if isinstance(event, Chunk):
+                seen.add(n)
+            if isinstance(event, Ended):
+                result = event.result
+        return result
+
+    runs = [asyncio.create_task(follow(n)) for n in range(100)]
+    await until(lambda: len(seen) == 100, "a first word of each", within=_LONG)
+    await asyncio.to_thread(machines.kill, doomed)
+    await asyncio.wait(runs, timeout=_LONG, return_when=asyncio.FIRST_COMPLETED)
+    gate.open(100)
+    results = await asyncio.wait_for(asyncio.gather(*runs), _LONG)
+    lost = [n for n, result in enumerate(results) if isinstance(result.outcome, Lost)]
+    retried = [n for n, result in enumerate(results) if "again" in result.out.text]
+    assert 0 < len(lost) < 60
+    assert max(lost) < 60
+    assert 0 < len(retried) < 40
+    assert min(retried) >= 60
+    for n, result in enumerate(results):
+        assert isinstance(result.outcome, Lost) if n in lost else result.outcome == Exited(0)
+        assert result.out.text == (f"{n}\n{n}\nagain\n" if n in retried else f"{n}\n")
+    assert f"node {doomed.node_id[:8]}" in str(results[lost[0]].outcome)
+    assert "was lost" in results[retried[0]].err.text
+    assert any("started again" in remark for remark in results[retried[0]].remarks)
+    await life.ended(within=_LONG)
+    await once.aclose()
+    await again.aclose()
+
+
+_DRIVER = """
+import asyncio, sys, nacre
+from nacre.engines.ray import RayEngine
+
+asyncio.run(nacre.Bash(engine=RayEngine(sys.argv[1], num_cpus=0.1)).run(sys.argv[2]))
+"""
+
+
+async def test_when_the_driver_is_killed_its_runs_end(machines: Machines, life: Lifeline) -> None:
+    command = f"{life.hold} (setsid sleep 300 &); sleep 300"
+    driver = subprocess.Popen([sys.executable, "-c", _DRIVER, machines.address, command])
+    try:
+        await life.held(within=_LONG)
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+    await life.ended(within=_LONG)
+
+
+_IMPATIENT = """
+import asyncio, sys, nacre
+from nacre.engines.ray import RayEngine
+
+
+async def main():
+    run = asyncio.create_task(nacre.Bash(engine=RayEngine(sys.argv[1], num_cpus=1000)).run("true"))
+    await asyncio.wait([run], timeout=5)  # connecting takes a while
+    run.cancel()
+    await asyncio.wait([run])
+
+
+asyncio.run(main())
+"""
+
+
+async def test_a_driver_that_gives_up_its_place_in_the_queue_ends_in_peace(machines: Machines) -> None:
+    program = [sys.executable, "-c", _IMPATIENT, machines.address]
+    driver = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, timeout=_LONG)
+    assert (driver.returncode, driver.stdout, driver.stderr) == (0, "", "")
+
+
+async def test_closing_the_engine_ends_what_runs(machines: Machines, life: Lifeline) -> None:
+    engine = RayEngine(num_cpus=0.1)
+    run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
+    await life.held(within=_LONG)
+    await engine.aclose()
+    assert isinstance((await run).outcome, Lost)
+    await life.ended()
+
+
+async def test_a_run_that_cannot_be_started_again_is_lost_with_what_it_said(machines: Machines, life: Lifeline) -> None:
+    alone = machines.add("alone")
+    engine = RayEngine(num_cpus=0.1, node=alone.node_id, retries=3)
+    stream = Bash(engine=engine).stream(f"{life.hold} echo precious; sleep 300")
+    while not isinstance(await anext(stream), Chunk):
+        continue
+    await asyncio.to_thread(machines.kill, alone)
+    result = await asyncio.wait_for(ending(stream), 2 * _LONG)
+    assert isinstance(result.outcome, Lost)
+    assert "was lost, and it could not be started again: " in result.outcome.reason
+    assert (result.out.text, result.remarks) == ("precious\n", ())
+    await life.ended(within=_LONG)
+    await engine.aclose()
+
+
+async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: Machines, life: Lifeline) -> None:
+    engine = RayEngine(num_cpus=0.1, retries=3)
+    stream = Bash(engine=engine).stream(f"{life.hold} echo precious; sleep 300")
+    while not isinstance(await anext(stream), Chunk):
+        continue
+    await engine.aclose()
+    result = await asyncio.wait_for(ending(stream), _LONG)
+    assert (result.outcome, result.out.text) == (Lost("its engine was closed"), "precious\n")
+    await life.ended(within=_LONG)
+
+
+async def test_a_program_without_the_token_is_not_let_in(machines: Machines) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    env |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64, "RAY_NUM_REDIS_GET_RETRIES": "1"}
+    driver = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", _DRIVER, machines.address, "true"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=_LONG,
+    )
+    assert driver.returncode != 0
+    assert "EngineUnavailable" in driver.stderr
+
+
+async def test_a_command_does_not_inherit_the_token(machines: Machines, shared: RayEngine) -> None:
+    assert os.environ["RAY_AUTH_TOKEN"]
+    result = await Bash(engine=shared).run("env")
+    assert os.environ["RAY_AUTH_TOKEN"] not in result.out.text
+    assert not [line for line in result.out.text.splitlines() if line.startswith("RAY_")]
+    assert "NACRE_ENGINE=ray" in result.out.text.splitlines()
+
+
+async def test_a_command_that_is_to_inherit_nothing_does_not(machines: Machines, shared: RayEngine) -> None:
+    result = await Bash(engine=shared).run(Request("env", clear_env=True), ToolContext())
+    assert not [line for line in result.out.text.splitlines() if line.startswith(("HOME=", "NACRE_ENGINE="))]
+
+
+async def test_who_does_not_read_holds_the_command_up(machines: Machines, shared: RayEngine, tmp_path: Path) -> None:
+    """Megabytes are read ahead, not hundreds of them; and whoever reads on gets all of it."""
+    count = tmp_path / "count"
+    command = f"for ((i=0;i<100;i++));do head -c 1000000 /dev/zero; echo $i >{count}; done"
+    stream = Bash(engine=shared).stream(command)
+    await anext(stream)
+    await until_steady(lambda: count.read_text() if count.exists() else "")
+    assert int(count.read_text()) < 50
+    assert sum([len(event.data) async for event in stream if isinstance(event, Chunk)]) == 100_000_000

@@ -1,0 +1,175 @@
+"""Where a run goes is Ray's to say: by what it needs, by label, or by name."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from nacre import Bash, Cancel, Request, ToolContext
+from nacre.engines.ray import RayEngine, turns
+from nacre.errors import EngineUnavailable, InvalidRequest
+from nacre.result import Cancelled, Exited
+from tests.ray.conftest import Machines, Made
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import until
+
+_LONG = 60.0
+pytestmark = pytest.mark.usefixtures("machines")
+
+
+async def node_of(engine: RayEngine) -> str:
+    """Where a run of it would be."""
+    leases = (await engine.places()).leases
+    lease = await leases.acquire(Cancel())
+    assert lease is not None
+    leases.release(lease)
+    return lease.node
+
+
+async def test_a_label_says_where(machines: Machines, made: Made) -> None:
+    right = machines.nodes[2].node_id
+    assert await node_of(made(num_cpus=0.1, label_selector={"role": "right"})) == right
+
+
+async def test_a_resource_says_where(machines: Machines, made: Made) -> None:
+    assert await node_of(made(num_cpus=0.1, resources={"left": 1})) == machines.nodes[1].node_id
+
+
+async def test_a_node_can_be_named(machines: Machines, made: Made) -> None:
+    left = machines.nodes[1].node_id
+    assert await node_of(made(num_cpus=0.1, node=left)) == left
+
+
+async def test_a_node_can_be_named_by_its_address(machines: Machines, made: Made) -> None:
+    address = machines.nodes[0].node_ip_address
+    assert await node_of(made(num_cpus=0.1, node=address)) in [node.node_id for node in machines.nodes]
+
+
+async def test_no_more_run_at_once_than_there_is_room_for(made: Made, gate: Gate, life: Lifeline) -> None:
+    bash = Bash(engine=made(num_cpus=2, label_selector={"role": "left"}))
+    first = asyncio.create_task(bash.run(f"{life.hold} echo in; {gate.wait}"))
+    await life.held()
+    second = asyncio.create_task(bash.run("echo second"))
+    third = asyncio.create_task(bash.run("echo third"))
+    await asyncio.wait([second, third], timeout=2)
+    assert not second.done()
+    assert not third.done()
+    gate.open()
+    done = await asyncio.gather(first, second, third)
+    assert [result.out.text for result in done] == ["in\n", "second\n", "third\n"]
+
+
+async def test_what_nobody_needs_any_more_is_given_back(made: Made) -> None:
+    import ray
+
+    await node_of(made(num_cpus=2, label_selector={"role": "right"}))
+    assert ray.available_resources().get("CPU", 0) < ray.cluster_resources()["CPU"]
+    await until(lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"], "free processors")
+
+
+async def test_what_can_be_nowhere_is_said_so(made: Made) -> None:
+    bash = Bash(engine=made(num_cpus=1000, patience=0.5))
+    with pytest.raises(EngineUnavailable, match=r"No node .* could ever hold .* 1000 CPU.* Ask for less"):
+        await bash.run("true")
+
+
+async def test_a_node_that_is_gone_is_said_so_at_once(made: Made) -> None:
+    bash = Bash(engine=made(num_cpus=0.1, node="0" * 56))
+    with pytest.raises(EngineUnavailable, match=r"is not in the Ray cluster, or not any more"):
+        await bash.run("true")
+
+
+async def test_what_goes_wrong_while_a_place_is_found_leaves_no_reservation(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = importlib.import_module("ray.util.placement_group")  # `ray.util` has a function of that name
+
+    def broken(group: object) -> object:
+        raise OSError("no table")
+
+    before = set(groups.placement_group_table())
+    monkeypatch.setattr(groups, "placement_group_table", broken)
+    with pytest.raises(EngineUnavailable, match="Ray gives no place: no table"):
+        await Bash(engine=made(num_cpus=0.1)).run("true")
+    monkeypatch.undo()
+    new = {id: row["state"] for id, row in groups.placement_group_table().items() if id not in before}
+    assert set(new.values()) <= {"REMOVED"}
+
+
+async def test_who_waits_for_a_place_can_be_cancelled(made: Made) -> None:
+    cancel = Cancel()
+    bash = Bash(engine=made(num_cpus=1000))
+    waits = asyncio.create_task(bash.run("true", ToolContext(cancel=cancel)))
+    await asyncio.wait([waits], timeout=0.5)
+    cancel.cancel()
+    assert (await waits).outcome == Cancelled()
+
+
+async def test_a_run_that_needs_nothing_cannot_be_placed() -> None:
+    with pytest.raises(InvalidRequest, match=r"num_cpus=0\.01"):
+        RayEngine(num_cpus=0)
+
+
+@pytest.mark.parametrize("most", [None, 20_000], ids=["before the engine", "in the engine"])
+async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, most: int | None) -> None:
+    """At the gate of a Bash, or for a place of their own."""
+    from ray.util.placement_group import placement_group_table
+
+    engine = made(num_cpus=2, label_selector={"role": "left"})
+    bash, cancel = Bash(engine=engine, max_running=most), Cancel()
+    holds = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}"))
+    await life.held(within=_LONG)
+    leases = (await engine.places()).leases
+    rest = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(10_000)]
+    if most is None:
+        await asyncio.wait(rest, timeout=3)
+    else:
+        await until(lambda: len(leases._queue) == 10_000, "all of them in the queue", within=2 * _LONG)
+    assert not any(run.done() for run in rest)
+    asked = [row for row in placement_group_table().values() if row["state"] == "PENDING"]
+    assert len(asked) <= 8
+    cancel.cancel()
+    assert {result.outcome for result in await asyncio.gather(*rest)} == {Cancelled()}
+    gate.open()
+    assert (await holds).outcome == Exited(0)
+
+
+async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: how many are planned while the loop comes round once."""
+    engine, cancel = made(num_cpus=1000), Cancel()
+    bash = Bash(engine=engine, max_running=20_000)
+    leases, loop = (await engine.places()).leases, asyncio.get_running_loop()
+    planned, most, plan = 0, 0, engine.directory
+
+    def directory(request: Request, ctx: ToolContext) -> str:
+        nonlocal planned
+        planned += 1
+        return str(plan(request, ctx))
+
+    def come_round() -> None:
+        nonlocal planned, most
+        most, planned = max(most, planned), 0
+        if not cancel.cancelled:
+            loop.call_soon(come_round)
+
+    monkeypatch.setattr(engine, "directory", directory)
+    come_round()
+    runs = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(2000)]
+    await until(lambda: len(leases._queue) == 2000, "all of them in the queue", within=2 * _LONG)
+    cancel.cancel()
+    await asyncio.gather(*runs)
+    assert 0 < most <= 2 * turns._AT_A_TIME
+
+
+async def test_the_command_line_has_it_too(machines: Machines) -> None:
+    program = [sys.executable, "-m", "nacre", "run", "--engine", "ray", "echo $NACRE_ENGINE; exit 3"]
+    env = {**os.environ, "RAY_ADDRESS": machines.address}
+    done = await asyncio.to_thread(subprocess.run, program, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("ray\n", 3)

@@ -1,0 +1,226 @@
+"""Tasks live on their nodes, and are found from anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, Session, ToolContext
+from nacre.engines.ray import RayEngine, RayTasks
+from nacre.engines.ray.agents import Agents, Reached
+from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
+from nacre.result import Exited, Killed, Running
+from nacre.tasks import Match
+from nacre.types import Mode
+from tests.ray.conftest import Machines, Made
+from tests.support.lifeline import Gate, Lifeline
+
+_LONG = 60.0
+_STARTER = """
+import asyncio, sys, nacre
+from nacre.engines.ray import RayEngine
+
+
+async def main():
+    bash = nacre.Bash(engine=RayEngine(sys.argv[1], num_cpus=0.1, label_selector={"role": "right"}))
+    for command in sys.argv[2:]:
+        print((await bash.run(nacre.Request(command, mode="background"))).outcome.task)
+
+
+asyncio.run(main())
+"""
+
+
+async def test_tasks_outlive_their_driver_and_are_found_by_another(
+    machines: Machines, shared: RayEngine, gate: Gate, life: Lifeline
+) -> None:
+    ends = f"echo one; {gate.wait}; echo two; exit 5"
+    stays = f"{life.hold} (setsid sleep 300 &); sleep 300"
+    program = [sys.executable, "-c", _STARTER, machines.address, ends, stays]
+    done = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, timeout=60, check=True)
+    first, second = done.stdout.split()[-2:]
+
+    tasks = RayTasks(shared)
+    found = await tasks.get(first)
+    assert (found.node, found.task.alive) == (machines.nodes[2].node_id, True)
+    assert {first, second} <= {placed.task.id for placed in await tasks.list(all=False)}
+    await tasks.wait(first, until=Match("one"), timeout=20)
+    gate.open()
+    waited = await tasks.wait(first, timeout=20)
+    assert waited.tasks[0].outcome == Exited(5)
+    assert (await tasks.output(first)).data == b"one\ntwo\n"
+
+    assert isinstance((await tasks.kill(second[:10])).outcome, Killed)
+    await life.ended()
+
+
+async def test_a_task_that_nobody_has_is_said_so(shared: RayEngine) -> None:
+    with pytest.raises(NoSuchTask, match="No node has a task"):
+        await RayTasks(shared).get("bash-00000000")
+
+
+async def test_a_result_says_on_which_node_its_task_is(shared: RayEngine, gate: Gate) -> None:
+    result = await Bash(engine=shared).run(Request(gate.wait, mode="background"))
+    assert isinstance(result.outcome, Running)
+    tasks = RayTasks(shared)
+    placed = await tasks.get(result.outcome.task)
+    known_as = f"{placed.task.id}@{placed.node[:8]}"
+    assert f"On the Ray cluster it is known as {known_as}." in result.remarks
+    assert (await RayTasks(shared).get(known_as)).node == placed.node
+    gate.open()
+    await tasks.wait(placed.task.id, timeout=20)
+
+
+async def test_an_engine_that_is_closed_leaves_its_task_and_other_engines_alone(made: Made, gate: Gate) -> None:
+    first = made(num_cpus=0.1)
+    result = await Bash(engine=first).run(Request(f"{gate.wait}; exit 4", mode="background"))
+    assert isinstance(result.outcome, Running)
+    await first.aclose()
+    second = made(num_cpus=0.1)
+    assert (await asyncio.wait_for(Bash(engine=second).run("echo works"), _LONG)).out.text == "works\n"
+    gate.open()
+    waited = await RayTasks(second).wait(result.outcome.task, timeout=20)
+    assert waited.tasks[0].outcome == Exited(4)
+
+
+async def test_a_session_follows_directories_that_only_its_node_has(
+    machines: Machines, made: Made, tmp_path: Path
+) -> None:
+    work, link = tmp_path / "project", tmp_path / "link"
+    work.mkdir()
+    link.symlink_to(work)
+    bash = Bash(engine=made(num_cpus=0.1, node=machines.nodes[2].node_id, workspace=link))
+    session = Session(bash, ToolContext(working_dir=link))
+    await session.run("mkdir made && cd made && touch here")
+    assert (await session.run("ls")).out.text == "here\n"
+    assert session.cwd == str(work / "made")
+    result = await session.run("cd ../..")
+    assert "The session stays in" in result.remarks[-1]
+    await session.run('rm here && rmdir "$PWD"')
+    result = await session.run("pwd")
+    assert result.outcome == Exited(0)
+    assert result.remarks == (
+        f"The session's directory {work}/made does not exist on this node; this command ran in {work}.",
+        f"The session's directory is now {work}.",
+    )
+
+
+async def test_a_workspace_is_shipped_once_to_each_node(machines: Machines, tmp_path: Path) -> None:
+    work = tmp_path / "project"
+    (work / "src").mkdir(parents=True)
+    (work / "src" / "greeting").write_text("hello\n")
+    (work / "src" / "run").write_text("#!/bin/sh\ncat greeting\n")
+    (work / "src" / "run").chmod(0o755)
+    (work / "link").symlink_to("src/greeting")
+    engine = RayEngine(num_cpus=0.1, node=machines.nodes[2].node_id, workspace=work)
+    ctx = ToolContext(working_dir=work)
+    bash = Bash(engine=engine)
+    assert (await bash.run(Request("./run", cwd="src"), ctx)).out.text == "hello\n"
+    await bash.run("echo changed >src/greeting", ctx)
+    result = await bash.run("cat link; pwd", ctx)
+    assert result.cwd == str(work)
+    there = result.out.text.split()
+    assert there[0] == "changed"
+    assert there[1] != str(work)
+    assert (work / "src" / "greeting").read_text() == "hello\n"
+    again = RayEngine(num_cpus=0.1, node=machines.nodes[2].node_id, workspace=work)
+    assert (await Bash(engine=again).run("cat link", ctx)).out.text == "hello\n"
+    confined = await bash.run(
+        "echo y >new; cat new; echo z 2>/dev/null >/usr/new", ToolContext(working_dir=work, access="workspace")
+    )
+    assert (confined.out.text, confined.outcome) == ("y\n", Exited(1))
+    await engine.aclose()
+    await again.aclose()
+
+
+async def test_a_command_starts_in_the_workspace_if_nobody_says_where(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/scale.md has it, from the directory above."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "project" / "src").mkdir(parents=True)
+    (tmp_path / "project" / "f").write_text("shipped\n")
+    bash = Bash(engine=made(num_cpus=0.1, workspace="project", retries=1))
+    result = await bash.run("cat f; touch src/seen")
+    assert (result.out.text, result.cwd) == ("shipped\n", str(tmp_path / "project"))
+    assert (await bash.run(Request("pwd", cwd="src"))).cwd == str(tmp_path / "project" / "src")
+    session = Session(bash)
+    assert (await session.run("cat f; cd src")).out.text == "shipped\n"
+    assert session.cwd == str(tmp_path / "project" / "src")
+    assert bash.constraints(ToolContext(access="unrestricted")) == ""
+    with pytest.raises(InvalidRequest, match="outside of the workspace"):
+        await bash.run(Request("true", cwd="/"))
+
+
+@pytest.mark.parametrize("mode", ["default", "background"])
+async def test_a_directory_that_its_node_does_not_have_is_no_request(
+    shared: RayEngine, tmp_path: Path, mode: Mode
+) -> None:
+    with pytest.raises(InvalidRequest, match="none' does not exist"):
+        await Bash(engine=shared).run(Request("true", cwd=str(tmp_path / "none"), mode=mode))
+
+
+async def test_tasks_of_one_node_are_listed_by_the_name_it_is_told_by(
+    machines: Machines, shared: RayEngine, made: Made, gate: Gate, tmp_path: Path
+) -> None:
+    left, right = (machines.nodes[n].node_id for n in (1, 2))
+    engine = made(num_cpus=0.1, node=left)
+    result = await Bash(engine=engine).run(Request(gate.wait, mode="background"))
+    assert isinstance(result.outcome, Running)
+    tasks = RayTasks(shared)
+    for name in (left[:8], left):
+        assert result.outcome.task in [placed.task.id for placed in await tasks.list(node=name)]
+    assert result.outcome.task not in [placed.task.id for placed in await tasks.list(node=right[:8])]
+    with pytest.raises(InvalidRequest, match=rf"No node of the Ray cluster is called 'moon'.*{left[:8]}"):
+        await tasks.list(node="moon")
+    with pytest.raises(InvalidRequest, match="Several nodes are called"):
+        await tasks.list(node=machines.nodes[0].node_ip_address)
+    gate.open()
+    await tasks.wait(result.outcome.task, timeout=20)
+
+
+async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
+    shared: RayEngine, gate: Gate, tmp_path: Path
+) -> None:
+    ctx = ToolContext(output_dir=tmp_path / "shared")
+    result = await Bash(engine=shared).run(Request(gate.wait, mode="background"), ctx)
+    assert isinstance(result.outcome, Running)
+    tasks = RayTasks(shared, tmp_path / "shared")
+    assert [placed.task.id for placed in await tasks.list()] == [result.outcome.task]
+    gate.open()
+    assert (await tasks.wait(result.outcome.task, timeout=20)).tasks[0].outcome == Exited(0)
+
+
+async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others(
+    machines: Machines, shared: RayEngine, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = await Bash(engine=shared).run(Request(gate.wait, mode="background"))
+    assert isinstance(result.outcome, Running)
+    tasks = RayTasks(shared)
+    node = (await tasks.get(result.outcome.task)).node
+    agents, on = (await shared.places()).agents, Agents.on
+
+    async def without_nacre(self: Agents, asked: str) -> Reached:
+        if asked != node:
+            raise EngineUnavailable(f"There is no nacre on node {asked}.")
+        return await on(self, asked)
+
+    monkeypatch.setattr(type(agents), "on", without_nacre)
+    assert result.outcome.task in [placed.task.id for placed in await tasks.list()]
+    other = next(each.node_id for each in machines.nodes if each.node_id != node)
+    with pytest.raises(EngineUnavailable, match="no nacre"):
+        await tasks.list(node=other)
+    monkeypatch.undo()
+    gate.open()
+    await tasks.wait(result.outcome.task, timeout=20)
+
+
+def test_nothing_of_ray_is_loaded_by_who_does_not_use_it() -> None:
+    code = "import sys, json, nacre, nacre.engines; nacre.Bash(); print(json.dumps('ray' in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) is False
