@@ -103,7 +103,7 @@ peers: venv ## the same probes on the shell tools of others; keeps bench/PEERS.m
 
 .PHONY: bench-ray
 bench-ray: ## measure the Ray engine on three nodes on this machine; keeps its table
-	scripts/ray-venv.sh .venv-ray
+	scripts/venv.sh .venv-ray ray
 	.venv-ray/bin/python -m bench ray --keep
 
 .PHONY: fuzz
@@ -127,9 +127,9 @@ rules: venv ## write docs/rules anew from the rules
 profiles: venv ## write docs/profiles.md anew from the profiles
 	$(BIN)/python scripts/profile_pages.py
 
-.PHONY: constraints
-constraints: ## pin the newest development dependencies anew (needs uv)
-	scripts/constraints.sh $(UV)
+.PHONY: pins
+pins: ## pin the newest dependencies of every environment anew (needs uv)
+	scripts/pins.sh $(UV)
 
 .PHONY: clean
 clean: ## remove environments and caches

@@ -4,11 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/venv.sh .venv-mcp
-if [[ ! -e .venv-mcp/has-sdk || .venv-mcp/made-from -nt .venv-mcp/has-sdk ]]; then
-    .venv-mcp/bin/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[mcp]'
-    touch .venv-mcp/has-sdk
-fi
+scripts/venv.sh .venv-mcp mcp
 
 # What is installed there is a copy: made anew when anything of the project is newer.
 only=.venv-mcp-only

@@ -5,7 +5,7 @@
 # the environment .venv-frameworks, which it makes. ARGS go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/framework-venv.sh .venv-frameworks
+scripts/venv.sh .venv-frameworks frameworks
 
 tests=()
 for name; do

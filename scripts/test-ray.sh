@@ -5,5 +5,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-ray
-scripts/ray-venv.sh "$venv"
+scripts/venv.sh "$venv" ray
 exec "$venv/bin/pytest" -n0 tests/ray "$@"

@@ -5,6 +5,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-telemetry
-scripts/venv.sh "$venv"
-"$venv/bin/python" -m pip install -qq --disable-pip-version-check 'opentelemetry-sdk>=1.30,<2'
+scripts/venv.sh "$venv" telemetry
 exec "$venv/bin/pytest" -n0 tests/telemetry tests/observe "$@"

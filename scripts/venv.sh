@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# usage: venv.sh DIR
+# usage: venv.sh DIR [NAME]
 #
-# Makes the virtual environment DIR: the pinned development dependencies, each checked by its hash, and nacre itself,
-# editable. Uses PYTHON, or the best that is found. Does nothing when DIR was made from the same pins, the same project
-# file, in the same place, for the same PYTHON.
+# Makes the virtual environment DIR: what is pinned in pins/NAME.txt (dev: what development needs), each file checked by
+# its hash, and nacre itself, editable. Uses PYTHON, or the best that is found. Does nothing when DIR was made from the
+# same pins, the same project file, in the same place, for the same PYTHON.
+#
+# By uv where that is pinned, too, the one that is here or the pinned one: a minute where pip takes six.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$1
+pins=pins/${2:-dev}.txt
 
 made_from() {
-    cksum constraints.txt pyproject.toml scripts/venv.sh
+    cksum "$pins" pyproject.toml scripts/venv.sh
     printf '%s\n' "$PWD" "${PYTHON:-}"
 }
 
@@ -17,11 +20,24 @@ if [[ -x $venv/bin/python && $(made_from) == "$(cat "$venv/made-from" 2>/dev/nul
     exit
 fi
 
+# Twice quiet: errors only.
+pip() { "$venv/bin/python" -m pip install -qq --disable-pip-version-check "$@"; }
+
+by_uv() {
+    local uv pin
+    pin=$(sed -n '/^uv==/,/[^\\]$/p' "$pins")
+    [[ $pin ]] || return
+    if ! uv=$(command -v uv); then
+        uv=$venv/bin/uv
+        pip --require-hashes -r <(printf '%s\n' "$pin") || return
+    fi
+    "$uv" pip install -qq --python "$venv/bin/python" --require-hashes -r "$pins"
+}
+
 pythons=$(scripts/pythons.sh)
 read -r version python <<<"$pythons"
 echo "setting up $venv (Python $version: $python)" >&2
 "$python" -m venv --clear "$venv"
-# Twice quiet: errors only.
-"$venv/bin/python" -m pip install -qq --disable-pip-version-check --require-hashes -r constraints.txt
-"$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+by_uv || pip --require-hashes -r "$pins"
+pip --no-deps --no-build-isolation -e .
 made_from >"$venv/made-from"
