@@ -63,7 +63,7 @@ def test_a_limit_that_the_host_sets_after_its_first_command_is_its_own_affair() 
     assert run_host(program) == f"{[['200', '3000']] * 3}\n"
 
 
-def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate) -> None:
+def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate, tmp_path: Path) -> None:
     program = """
         import asyncio, os, sys, nacre
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
@@ -72,7 +72,7 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
             limit_descriptors(100)
             bash = nacre.Bash(max_running=10)
             stream = bash.stream(sys.argv[1])
-            events = []
+            events, tries = [], []
             async for event in stream:
                 if isinstance(event, nacre.Chunk):
                     events.append(event.text)
@@ -80,12 +80,16 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
                         gate = open(sys.argv[2], "w")
                         with no_descriptor_left() as held:
                             for spare in range(12):
-                                result = await bash.run("echo out; echo err >&2; head -c 200000 /dev/zero | wc -c")
+                                text = "echo >>RAN; echo out; echo err >&2; head -c 200000 /dev/zero | wc -c"
+                                result = await bash.run(text.replace("RAN", f"{sys.argv[3]}/{spare}"))
                                 said = (result.stdout, result.stderr)
                                 whole = result.ok and said == ("out\\n200000\\n", "err\\n")
                                 assert whole or type(result.outcome).__name__ == "NotStarted", (spare, result)
+                                tries.append((spare, whole))
                                 os.close(held.pop())
                         assert (await bash.run("echo hi")).stdout == "hi\\n"
+                        ran = os.listdir(sys.argv[3])  # what is said not to have started has not
+                        assert sorted(ran) == sorted(str(spare) for spare, whole in tries if whole), (ran, tries)
                         gate.write("go\\n")
                         gate.close()
                 elif isinstance(event, nacre.Ended):
@@ -94,7 +98,10 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
 
         asyncio.run(main())
     """
-    assert run_host(program, f"echo a; {gate.wait}; echo b", gate.path) == "['a\\n', 'b\\n', 'exit 0']\n"
+    ran = tmp_path / "ran"
+    ran.mkdir()
+    said = run_host(program, f"echo a; {gate.wait}; echo b", gate.path, ran)
+    assert said == "['a\\n', 'b\\n', 'exit 0']\n"
 
 
 def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ pytestmark = pytest.mark.linux
 _FORK = """
     import errno, os, select, signal, warnings
     from nacre.keeper.apart import fork_keeper
-    from nacre.keeper.wire import MAIN_FD, Channel
+    from nacre.keeper.channel import Channel
+    from nacre.keeper.wire import MAIN_FD
 
     warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
 

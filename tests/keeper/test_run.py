@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.keeper import run as runs
+from nacre.keeper.channel import Channel
 from nacre.keeper.processes import Seen
 from nacre.keeper.run import Run
 from nacre.keeper.spawn import Shell
-from nacre.keeper.wire import Channel, Start
+from nacre.keeper.wire import Start
 
 pytestmark = pytest.mark.linux
 

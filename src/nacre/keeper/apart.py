@@ -16,11 +16,12 @@ import socket
 import time
 
 from nacre.keeper import scratch
+from nacre.keeper.channel import Channel
 from nacre.keeper.processes import keep_place
 from nacre.keeper.record import boot_id
 from nacre.keeper.spare import PATIENCE
 from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
-from nacre.keeper.wire import FAILED, MAIN_FD, Channel, Start
+from nacre.keeper.wire import FAILED, MAIN_FD, Start
 from nacre.system import become_keeper
 
 TYPE_CHECKING = False  # see wire.py

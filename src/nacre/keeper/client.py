@@ -24,10 +24,11 @@ from typing import NamedTuple, Protocol
 from nacre import system
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
+from nacre.keeper.channel import Channel
 from nacre.keeper.folder import SCRATCH
 from nacre.keeper.lacks import LACKS
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
-from nacre.keeper.wire import CLEAN, MAIN_FD, Channel, Start, environment_block
+from nacre.keeper.wire import CLEAN, MAIN_FD, Start, environment_block
 from nacre.types import Plan
 
 _COUNTER_BITS = 22
@@ -132,6 +133,8 @@ class Client:
                 start.task, start.cap = os.fsencode(folder.task), plan.log
                 start.has_stdin = plan.stdin is not None or folder.stdin is not None
             try:
+                if not plan.background:
+                    control.reserve(1 if plan.merge else 2)  # for its output: it must not begin if that cannot be had
                 self.channel.send(start.message(), fds)
             except BaseException as error:
                 control.close()

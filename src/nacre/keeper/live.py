@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 
 from nacre.errors import KeeperFailed
 from nacre.keeper import client as keepers
+from nacre.keeper.channel import Channel
 from nacre.keeper.client import Client, Folder
 from nacre.keeper.happenings import (
     Adopted,
@@ -33,7 +34,7 @@ from nacre.keeper.happenings import (
 from nacre.keeper.intake import Intake
 from nacre.keeper.orphans import end_orphans
 from nacre.keeper.run import ENDER, GIVE_UP
-from nacre.keeper.wire import CANCEL, Adoption, Channel
+from nacre.keeper.wire import CANCEL, Adoption
 from nacre.result import StreamName, TaskRef
 from nacre.types import Plan
 
@@ -120,6 +121,8 @@ class LiveRun:
         self._lost = False
         self._alone = False
         """Lost, and nothing else is."""
+        self._why = ""
+        """If not because of the keeper."""
         self._began = self._last_output = self._loop.time()
         self._loop.add_reader(control.fileno(), self._hear)
         self.beyond: Beyond | None = None
@@ -278,10 +281,10 @@ class LiveRun:
         if self._recorded:
             self._happen(Began(pid))
             return
-        if len(fds) < len(self._names):  # the kernel drops what finds no free descriptor
+        if len(fds) < len(self._names):  # another thread has taken those that were kept for it
             for fd in fds:
                 os.close(fd)
-            self._fail(errno.EMFILE, "this process has no descriptor left for its output")
+            self._lose(alone=True, why="this process had no descriptor left for its output")
             return
         self._happen(Began(pid))
         self._intake.open(dict(zip(fds, self._names, strict=True)))
@@ -311,15 +314,15 @@ class LiveRun:
             self._hear()
             self._lose(alone=self._apart)
 
-    def _lose(self, *, alone: bool) -> None:
-        """The keeper is gone without a word about this run, or does not answer in time. `alone`: what else it keeps is
-        well."""
+    def _lose(self, *, alone: bool, why: str = "") -> None:
+        """The keeper is gone without a word about this run, or does not answer in time; or `why`. `alone`: what else it
+        keeps is well."""
         if self._listening and not self._closed:
             self._stop_listening()
             self._signal_own_keeper(signal.SIGKILL)
             if not alone:
                 self._keeper.bury()
-            self._alone = alone
+            self._alone, self._why = alone, why
             self._lost = True
             self._wake()
 
@@ -332,7 +335,7 @@ class LiveRun:
         if self._alone and not self._apart:
             reason = "nacre's keeper said nothing of its end"
         self._lost = False
-        self._conclude(Vanished(reason, self._loop.time() - self._began, left))
+        self._conclude(Vanished(self._why or reason, self._loop.time() - self._began, left))
         return await self.next()
 
     # to the caller

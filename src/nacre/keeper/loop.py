@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from nacre.keeper.wire import Channel
+    from nacre.keeper.channel import Channel
 
 _LONGEST = 86_400.0
 """Seconds of one wait: the kernel takes no more than some weeks."""

@@ -7,10 +7,11 @@ import resource
 import signal
 import socket
 
+from nacre.keeper.channel import Channel
 from nacre.keeper.processes import keep_place
 from nacre.keeper.serve import Keeper
 from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
-from nacre.keeper.wire import MAIN_FD, Channel
+from nacre.keeper.wire import MAIN_FD
 from nacre.system import LINUX, become_keeper
 
 _HEARD = {

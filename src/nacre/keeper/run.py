@@ -12,9 +12,10 @@ import signal
 import time
 
 from nacre.keeper import processes
+from nacre.keeper.channel import Channel
 from nacre.keeper.processes import Seen
 from nacre.keeper.spawn import Shell, spawn_ender
-from nacre.keeper.wire import ENDED, GOING, Channel, Start
+from nacre.keeper.wire import ENDED, GOING, Start
 from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py

@@ -18,6 +18,7 @@ import time
 from nacre.keeper import processes
 from nacre.keeper.apart import Heir
 from nacre.keeper.care import BECOMING, Care, note
+from nacre.keeper.channel import Channel
 from nacre.keeper.drain import drain
 from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
@@ -37,7 +38,6 @@ from nacre.keeper.wire import (
     START,
     STARTED,
     Adoption,
-    Channel,
     Garbled,
     Start,
     environment_of,

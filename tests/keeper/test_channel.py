@@ -1,0 +1,196 @@
+"""A channel: messages arrive whole, in their order, with their descriptors, and whatever arrives is taken."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.keeper import channel as channels
+from nacre.keeper.channel import Channel
+from nacre.keeper.wire import Garbled
+from tests.support.census import fds
+from tests.support.descriptors import few_descriptors, no_descriptor_left
+
+
+@pytest.fixture(params=["packets", "frames"])
+def framing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "packets" and os.environ.get("NACRE_PORTABLE"):
+        pytest.skip("packets are switched off")
+    monkeypatch.setattr(channels, "LINUX", request.param == "packets")
+    return str(request.param)
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[tuple[Channel, Channel]]:
+    ours, theirs = Channel.pair()
+    other = Channel(theirs)
+    try:
+        yield ours, other
+    finally:
+        ours.close()
+        other.close()
+
+
+def test_messages_arrive_in_order_and_apart(framing: str) -> None:
+    with connected() as (ours, theirs):
+        messages = [b"one", b"two\0fields", b"x" * 60_000, b"\xff" * 10]
+        for message in messages:
+            ours.send(message)
+        assert [theirs.receive() for _ in messages] == [(message, []) for message in messages]
+        assert theirs.receive() is None
+
+
+def test_a_message_of_any_size_arrives_whole(framing: str) -> None:
+    large = bytes(range(256)) * 4000
+    with connected() as (ours, theirs):
+        if framing == "frames":  # a stream socket holds less than that: somebody has to read meanwhile
+            import threading
+
+            sender = threading.Thread(target=ours.send, args=(large,))
+            sender.start()
+            answer = None
+            while answer is None:
+                answer = theirs.receive()
+            sender.join()
+        else:
+            ours.send(large)
+            answer = theirs.receive()
+        assert answer == (large, [])
+
+
+def test_descriptors_arrive_with_their_message_and_are_not_inherited(framing: str) -> None:
+    before = fds(os.getpid())
+    with connected() as (ours, theirs):
+        read, write = os.pipe()
+        os.write(write, b"through")
+        ours.send(b"first")
+        ours.send(b"second", [read, write])
+        ours.send(b"third")
+        assert theirs.receive() == (b"first", [])
+        second = theirs.receive()
+        assert second is not None
+        message, received = second
+        assert (message, len(received), theirs.receive()) == (b"second", 2, (b"third", []))
+        assert os.read(received[0], 100) == b"through"
+        assert [os.get_inheritable(fd) for fd in received] == [False, False]
+        for fd in (read, write, *received):
+            os.close(fd)
+    assert fds(os.getpid()) == before
+
+
+def test_descriptors_that_were_reserved_can_be_received_when_no_other_is_left(framing: str) -> None:
+    before = fds(os.getpid())
+    read, write = os.pipe()
+    with connected() as (ours, theirs), few_descriptors(os.getpid(), 400):
+        theirs.reserve(2)
+        ours.send(b"first")
+        ours.send(b"second", [read, write])
+        with no_descriptor_left():
+            first, second = theirs.receive(), theirs.receive()
+        assert first == (b"first", [])
+        assert second is not None
+        message, received = second
+        assert (message, len(received)) == (b"second", 2)
+        for fd in received:
+            os.close(fd)
+    os.close(read)
+    os.close(write)
+    assert fds(os.getpid()) == before
+
+
+def test_a_reservation_goes_with_its_channel(framing: str) -> None:
+    before = fds(os.getpid())
+    with connected() as (ours, theirs):
+        theirs.reserve(2)
+        theirs.close()
+        with pytest.raises(ConnectionError):
+            ours.send(b"hello")
+    assert fds(os.getpid()) == before
+
+
+def test_the_end_is_told_after_the_last_message(framing: str) -> None:
+    with connected() as (ours, theirs):
+        ours.send(b"last")
+        ours.close()
+        assert theirs.receive() == (b"last", [])
+        with pytest.raises(EOFError):
+            theirs.receive()
+
+
+def test_what_was_said_is_heard_though_the_other_side_did_not_listen_to_the_end(framing: str) -> None:
+    with connected() as (ours, theirs):
+        ours.send(b"unread")
+        theirs.send(b"last word")
+        theirs.close()
+        assert ours.receive() == (b"last word", [])
+        with pytest.raises(EOFError):
+            ours.receive()
+
+
+def test_sending_to_nobody_is_an_error(framing: str) -> None:
+    with connected() as (ours, theirs):
+        theirs.close()
+        with pytest.raises(ConnectionError):
+            ours.send(b"hello")
+
+
+def test_a_full_channel_says_so_instead_of_waiting(framing: str) -> None:
+    with connected() as (ours, theirs):
+        sent = arrived = 0
+        with contextlib.suppress(BlockingIOError):
+            while sent < 100_000:
+                ours.send(b"x" * 10)
+                sent += 1
+        assert 0 < sent < 100_000
+        while theirs.receive() is not None:
+            arrived += 1
+        assert arrived == sent
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_SEQPACKET, socket.SOCK_STREAM], ids=["packets", "frames"])
+def test_garbage_on_a_channel_is_a_message_or_nothing_or_the_end(
+    kind: socket.SocketKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "LINUX", kind == socket.SOCK_SEQPACKET)
+
+    @settings(deadline=None)
+    @given(st.lists(st.binary(min_size=1, max_size=100), max_size=5), st.booleans())
+    def check(packets: list[bytes], with_descriptor: bool) -> None:
+        before = fds(os.getpid())
+        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        channel = Channel(theirs)
+        for packet in packets:
+            socket.send_fds(ours, [packet], [0] if with_descriptor else [])
+        ours.close()
+        try:
+            while (message := channel.receive()) is not None:
+                for fd in message[1]:
+                    os.close(fd)
+        except (EOFError, Garbled):
+            pass
+        channel.close()
+        assert fds(os.getpid()) == before
+
+    check()
+
+
+@pytest.mark.linux  # only packets carry large messages as files
+def test_a_large_message_whose_file_cannot_be_read_is_garbled() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    channel = Channel(theirs)
+    read, write = os.pipe()
+    socket.send_fds(ours, [b"large"], [read])
+    os.close(write)
+    try:
+        with pytest.raises((Garbled, EOFError)):
+            channel.receive()
+    finally:
+        os.close(read)
+        ours.close()
+        channel.close()
