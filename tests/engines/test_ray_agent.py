@@ -369,7 +369,8 @@ async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
 async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray would connect by itself, to whatever there is, or start a cluster."""
     from nacre.engines.ray.agents import Reached
-    from nacre.engines.ray.leases import Demand, Leases
+    from nacre.engines.ray.demand import Demand
+    from nacre.engines.ray.leases import Leases
 
     class Actor:
         def __getattr__(self, name: str) -> object:

@@ -16,7 +16,8 @@ from nacre.engines.engine import Engine, asked_for
 from nacre.engines.ray.agents import Agents, looked_at
 from nacre.engines.ray.cluster import check_not_forked, connect, forked, load
 from nacre.engines.ray.connection import Connection, NodeLost
-from nacre.engines.ray.leases import AT, Demand, Leases
+from nacre.engines.ray.demand import AT, Demand
+from nacre.engines.ray.leases import Leases
 from nacre.engines.ray.places import Places
 from nacre.engines.ray.run import RayRun, on
 from nacre.engines.ray.tasks import RayTasks

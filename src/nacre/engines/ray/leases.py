@@ -13,16 +13,15 @@ import contextlib
 import threading
 import time
 import weakref
-from collections import OrderedDict
-from collections.abc import Mapping
 from concurrent.futures import wait
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from nacre.cancel import Cancel
 from nacre.engines.ray.cluster import forked, nodes
 from nacre.engines.ray.connection import Connection, LeftCluster
+from nacre.engines.ray.demand import Demand, Lease, closed, gone, nowhere
+from nacre.engines.ray.queue import Queue
 from nacre.errors import EngineUnavailable
-from nacre.frozen import frozen
 
 _ASKING = 8
 """How many more are asked for at once, however long the queue."""
@@ -32,54 +31,6 @@ _LOOK = 1.0
 _WATCH = 5.0
 _SHUNNED = 60.0
 """Seconds for Ray to notice by itself that a node is gone."""
-_NODE_ID = "ray.io/node-id"
-AT = "node:"
-"""Every node has this resource, with its address."""
-
-
-@frozen(kw_only=True)
-class Demand:
-    """What each run needs, and where it may be."""
-
-    bundle: Mapping[str, float]
-    labels: Mapping[str, str]
-    node: str | None = None
-
-    @property
-    def pinned(self) -> bool:
-        """No other node will do."""
-        return self.node is not None or _NODE_ID in self.labels or any(name.startswith(AT) for name in self.bundle)
-
-    def where(self, lost: set[str]) -> dict[str, str]:
-        """The labels of a node that will do; none that was lost."""
-        if self.node is not None:
-            return {**self.labels, _NODE_ID: self.node}
-        if not lost or self.pinned:
-            return dict(self.labels)
-        return {**self.labels, _NODE_ID: f"!in({','.join(sorted(lost))})"}
-
-    def __str__(self) -> str:
-        needs = ", ".join(f"{amount:g} {name}" for name, amount in self.bundle.items())
-        return needs + "".join(f", {name}={value}" for name, value in self.where(set()).items())
-
-
-class Lease(NamedTuple):
-    node: str
-    group: Any
-
-
-class Waiter:
-    """Somebody in the queue, of whichever event loop. What he is given is written down before he hears of it, so that
-    it is not lost if he goes away meanwhile. Small: ten thousand may wait."""
-
-    __slots__ = ("given", "heard", "loop", "over")
-
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.heard: asyncio.Future[None] = self.loop.create_future()
-        self.given: Lease | EngineUnavailable | None = None
-        """None, when it is over: he was cancelled."""
-        self.over = False
 
 
 class Leases:
@@ -88,10 +39,7 @@ class Leases:
         self._patience = patience
         self._connection = connection
         self._lock = threading.RLock()  # a signal handler may cancel what this thread just asks for
-        self._queue: OrderedDict[Waiter, None] = OrderedDict()
-        """Ten thousand may wait, and any of them may go away."""
-        self._told: dict[asyncio.AbstractEventLoop, list[Waiter]] = {}
-        """Those who have been given something, and will hear of it when their loop comes round."""
+        self._queue = Queue()
         self._free: list[tuple[Lease, float]] = []
         self._askers: set[threading.Thread] = set()
         self._lost: dict[str, float] = {}
@@ -107,22 +55,19 @@ class Leases:
         """None: cancelled first. EngineUnavailable: there is no place, and why. Pair every lease with a `release`."""
         with self._lock:
             if self._closed:
-                raise _closed()
+                raise closed()
             self._connection.check()
             if self._free:
                 return self._free.pop()[0]  # the one that was used last: its agent is warm
-            waiter = Waiter()
-            self._queue[waiter] = None
+            waiter = self._queue.join()
             self._ask_for_more()
             self._watch()
-        forget = cancel.on_cancel(lambda: self._give_up(waiter))
+        forget = cancel.on_cancel(lambda: self._queue.give_up(waiter))
         try:
             await waiter.heard
         except asyncio.CancelledError:
-            with self._lock:  # it may have been given one at the same moment
-                self._queue.pop(waiter, None)
-                given, waiter.over = waiter.given, True
-            if isinstance(given, Lease):
+            given = self._queue.leave(waiter)
+            if given is not None:
                 self.release(given)
             raise
         finally:
@@ -148,10 +93,10 @@ class Leases:
         with self._lock:
             if not self._demand.pinned:
                 self._lost[node] = time.monotonic() + _SHUNNED
-            gone = [lease for lease, _ in self._free if lease.node == node]
+            there = [lease for lease, _ in self._free if lease.node == node]
             self._free = [row for row in self._free if row[0].node != node]
-        if gone:
-            threading.Thread(target=self._remove, args=(gone,), daemon=True).start()
+        if there:
+            threading.Thread(target=self._remove, args=(there,), daemon=True).start()
 
     def answers(self, node: str) -> None:
         """It does, so there is nothing to be said against it."""
@@ -161,10 +106,10 @@ class Leases:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            gone, self._free = [lease for lease, _ in self._free], []
+            free, self._free = [lease for lease, _ in self._free], []
             askers = list(self._askers)
-        self._refuse(_closed())
-        self._remove(gone)
+        self._queue.refuse(closed())
+        self._remove(free)
         for asker in askers:  # Ray does not survive that it is shut down while somebody waits in it
             asker.join(2 * _LOOK)
 
@@ -175,29 +120,12 @@ class Leases:
         return {node for node, until in self._lost.items() if until > now}
 
     def _give(self, lease: Lease) -> None:
-        while self._queue:
-            waiter, _ = self._queue.popitem(last=False)
-            if self._settle(waiter, lease):
-                return
+        if self._queue.give(lease):
+            return
         self._free.append((lease, time.monotonic()))
         if not self._sweeping:
             self._sweeping = True
             _later(_LINGER, self._sweep)
-
-    def _settle(self, waiter: Waiter, given: Lease | EngineUnavailable | None) -> bool:
-        """False: there is nobody any more."""
-        if waiter.over or waiter.loop.is_closed():
-            return False
-        told = self._told.setdefault(waiter.loop, [])
-        if not told:  # a loop is woken once, however many of it hear something
-            try:
-                waiter.loop.call_soon_threadsafe(self._tell, waiter.loop)
-            except RuntimeError:  # closed just now
-                del self._told[waiter.loop]
-                return False
-        told.append(waiter)
-        waiter.given, waiter.over = given, True
-        return True
 
     def _ask_for_more(self) -> None:
         if len(self._askers) < min(len(self._queue), _ASKING):
@@ -213,26 +141,12 @@ class Leases:
 
     # without
 
-    def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
-        """In the thread of that loop."""
-        with self._lock:
-            told = self._told.pop(loop, [])
-        for waiter in told:
-            if not waiter.heard.done():
-                waiter.heard.set_result(None)
-
     def _look(self) -> None:
         if not self._connection.alive:
-            self._refuse(LeftCluster())
+            self._queue.refuse(LeftCluster())
         with self._lock:
             self._watching = False
             self._watch()
-
-    def _give_up(self, waiter: Waiter) -> None:
-        with self._lock:
-            if waiter in self._queue:
-                del self._queue[waiter]
-                self._settle(waiter, None)
 
     def _ask(self) -> None:
         """In a thread of its own, since Ray has no other way to wait that every event loop could use."""
@@ -254,9 +168,9 @@ class Leases:
                 with self._lock:  # nowhere but where nobody answered, or one of those may be asked again
                     without = set() if found == "nowhere else" else self._shunned()
         except Exception as error:  # whatever Ray has against it: those who wait have to know
-            gone = not self._connection.alive
+            left = not self._connection.alive
             refused = EngineUnavailable(f"Ray gives no place: {error}", "Look at `ray status`.")
-            self._refuse(LeftCluster() if gone else refused)
+            self._queue.refuse(LeftCluster() if left else refused)
         finally:
             with self._lock:
                 self._askers.discard(threading.current_thread())
@@ -281,11 +195,11 @@ class Leases:
                 if placement_group_table(group)["stats"]["scheduling_state"] != "INFEASIBLE":
                     impossible_since = None  # all of it is in use: whoever asked waits, as in any queue
                 elif self._demand.node is not None and self._demand.node not in nodes(self._connection.ray):
-                    self._refuse(_gone(self._demand.node))
+                    self._queue.refuse(gone(self._demand.node))
                 elif without:
                     return "nowhere else"
                 elif now - (impossible_since := impossible_since or now) >= self._patience:
-                    self._refuse(_nowhere(self._demand))
+                    self._queue.refuse(nowhere(self._demand))
                 with self._lock:
                     if not self._queue:
                         return "not wanted"
@@ -298,12 +212,6 @@ class Leases:
         finally:
             if found is None:
                 self._remove([Lease("", group)])
-
-    def _refuse(self, error: EngineUnavailable) -> None:
-        with self._lock:
-            waiting, self._queue = list(self._queue), OrderedDict()
-            for waiter in waiting:
-                self._settle(waiter, error)
 
     def _sweep(self) -> None:
         until = time.monotonic() - _LINGER
@@ -325,23 +233,6 @@ class Leases:
             with contextlib.suppress(Exception):  # then they have gone with the connection
                 if self._connection.alive:
                     remove_placement_group(lease.group)
-
-
-def _closed() -> EngineUnavailable:
-    return EngineUnavailable("This engine was closed.", "Make another.")
-
-
-def _nowhere(demand: Demand) -> EngineUnavailable:
-    return EngineUnavailable(
-        f"No node of the cluster could ever hold a command that needs {demand}.",
-        "Ask for less, or for other labels, or add such a node.",
-    )
-
-
-def _gone(node: str) -> EngineUnavailable:
-    return EngineUnavailable(
-        f"Node {node} is not in the Ray cluster, or not any more.", "Make an engine for another one; see `ray status`."
-    )
 
 
 def _later(seconds: float, do: Any) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 from nacre.cancel import Cancel
 from nacre.engines.ray.agents import Agents, Reached
 from nacre.engines.ray.connection import AgentEnded, Connection, LeftCluster, NodeLost
-from nacre.engines.ray.leases import Lease, Leases
+from nacre.engines.ray.demand import Lease
+from nacre.engines.ray.leases import Leases
 from nacre.engines.ray.waiting import unless_cancelled
 from nacre.errors import EngineUnavailable
 

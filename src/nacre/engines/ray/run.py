@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nacre.cancel import Cancel
 from nacre.engines.ray.agents import Agents, Reached, looked_at
 from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
-from nacre.engines.ray.leases import Lease
+from nacre.engines.ray.demand import Lease
 from nacre.engines.ray.places import Places
 from nacre.engines.ray.travel import Final, Sent
 from nacre.engines.ray.waiting import unless_cancelled
