@@ -32,7 +32,7 @@ test: venv ## the behaviour tests
 	$(BIN)/pytest -m '$(USUAL)' $(ARGS)
 
 .PHONY: test-slow
-test-slow: venv ## what takes long to prove: bounds on work, floods, thousands of runs
+test-slow: venv ## what takes long to prove: bounds on work, floods, thousands of runs, harnesses that can fail
 	$(BIN)/pytest -m slow --dist=load $(ARGS)
 
 .PHONY: test-agents

@@ -17,6 +17,8 @@ from bench.peers.probes import PROBES, Facts
 from bench.peers.tables import SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
 from bench.peers.venvs import ROOT, Peer, interpreter, peers
 
+pytestmark = pytest.mark.slow
+
 PEER = Peer("peer", ("peer==1.2",), "3.11", "own", "What it is.")
 COLUMN = Column("works", "tree", lambda facts: yes(facts["next"]))
 

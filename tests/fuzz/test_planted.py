@@ -24,6 +24,8 @@ from nacre.tasks.facts import asked_from, over_from
 from nacre.tasks.layout import Layout, lay_out
 from nacre.verdict import Decision, Verdict
 
+pytestmark = pytest.mark.slow
+
 _SAY = [key.name for key in (*KEYS.values(), *LISTS.values()) if key.say in ("stricter", "never")]
 """What a project may not set as it likes."""
 

@@ -7,6 +7,7 @@ removing takes place beside the keeper's other work.
 from __future__ import annotations
 
 import _thread
+import errno
 import itertools
 import os
 import stat
@@ -17,14 +18,20 @@ _at_work: list[_thread.LockType] = []
 
 
 def make_scratch(root: bytes) -> bytes:
-    """A new one. OSError: it cannot be made."""
-    while True:
-        path = os.path.join(root, b"tmp-%d" % next(_numbers))
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            continue  # of a keeper that died
-        return path
+    """A new one. OSError: it cannot be made, as where somebody has tidied the root away and its name is another's."""
+    top = os.open(root, _DIRECTORY)
+    try:
+        if os.fstat(top).st_uid != os.geteuid():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))  # of ours
+        while True:
+            name = b"tmp-%d" % next(_numbers)
+            try:
+                os.mkdir(name, 0o700, dir_fd=top)
+            except FileExistsError:
+                continue  # of a keeper that died
+            return os.path.join(root, name)
+    finally:
+        os.close(top)
 
 
 def remove_scratch(path: bytes) -> None:

@@ -1,0 +1,35 @@
+"""Private directories are made where they were meant to be, or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre.keeper.scratch import make_scratch
+
+
+def test_a_private_directory_is_new_and_nobody_elses(tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path)
+    made = [Path(os.fsdecode(make_scratch(root))) for _ in range(3)]
+    assert sorted(tmp_path.iterdir()) == sorted(made)
+    assert {path.stat().st_mode & 0o777 for path in made} == {0o700}
+
+
+def test_none_is_made_through_a_link_that_has_taken_the_place_of_its_root(tmp_path: Path) -> None:
+    root, other = tmp_path / "root", tmp_path / "other"
+    other.mkdir()
+    root.symlink_to(other)
+    with pytest.raises(OSError):  # noqa: PT011  # which one is the system's to say
+        make_scratch(os.fsencode(root))
+    assert list(other.iterdir()) == []
+
+
+def test_none_is_made_in_a_directory_of_somebody_else(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give things away")
+    os.chown(tmp_path, 65534, 65534)
+    with pytest.raises(NotADirectoryError):
+        make_scratch(os.fsencode(tmp_path))
+    assert list(tmp_path.iterdir()) == []
