@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from nacre.directories import workspace_of
 from nacre.errors import InvalidRequest
 from nacre.frozen import names_in
 from nacre.profiles import Profile
@@ -32,12 +33,10 @@ def has_scratch(ctx: ToolContext) -> bool:
     return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
 
 
-def confine(
-    ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str], on: Kernel | None = None
-) -> Enforceable | None:
+def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None) -> Enforceable | None:
     """What the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded before
     somebody asks."""
-    wanted = _wanted(ctx, cwd, env)
+    wanted = _wanted(ctx, env)
     if wanted is None:
         if all(getattr(limits, name) is None for name in _COSTS):
             return None
@@ -52,15 +51,15 @@ def confine(
     return enforced
 
 
-def wanted_for(ctx: ToolContext, cwd: str, env: Mapping[str, str]) -> Wanted | None:
+def wanted_for(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
     """What was asked for, for an engine that enforces it by itself; None if anything may be done."""
-    wanted = _wanted(ctx, cwd, env)
+    wanted = _wanted(ctx, env)
     if wanted is not None:
         _check_roots(wanted)
     return wanted
 
 
-def _wanted(ctx: ToolContext, cwd: str, env: Mapping[str, str]) -> Wanted | None:
+def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
     access = one_of(ctx.access, _ACCESS, "access")
     _check_fits(ctx)
     if access == "unrestricted":
@@ -68,13 +67,14 @@ def _wanted(ctx: ToolContext, cwd: str, env: Mapping[str, str]) -> Wanted | None
     from nacre.sandbox.plan import Wanted, caches_to_move
     from nacre.sandbox.workspace import around, look
 
-    hidden = tuple(os.path.realpath(_placed(path, cwd, "hidden")) for path in ctx.hidden)
+    root = workspace_of(ctx)
+    hidden = tuple(os.path.realpath(_placed(path, root, "hidden")) for path in ctx.hidden)
     workspace = None
     if access == "workspace":
-        writable = [_writable(path, cwd) for path in ctx.writable]
-        protected = [_placed(path, cwd, "protected") for path in ctx.protected]
+        writable = [_writable(path, root) for path in ctx.writable]
+        protected = [_placed(path, root, "protected") for path in ctx.protected]
         try:
-            workspace = look(cwd, writable=writable, protected=protected, hidden=hidden)
+            workspace = look(root, writable=writable, protected=protected, hidden=hidden)
         except OSError as error:  # a link became something else while it was followed
             raise InvalidRequest(
                 "bad_workspace",
@@ -145,12 +145,12 @@ def _network(network: Network) -> Network:
     return tuple(sorted(set(ports)))
 
 
-def _placed(path: StrPath, cwd: str, field: str) -> str:
-    return os.path.normpath(os.path.join(cwd, os.path.expanduser(path_of(path, field))))
+def _placed(path: StrPath, root: str, field: str) -> str:
+    return os.path.normpath(os.path.join(root, os.path.expanduser(path_of(path, field))))
 
 
-def _writable(path: StrPath, cwd: str) -> str:
-    placed = _placed(path, cwd, "writable")
+def _writable(path: StrPath, root: str) -> str:
+    placed = _placed(path, root, "writable")
     if not os.path.exists(placed):
         raise InvalidRequest(
             "writable_missing",

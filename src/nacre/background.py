@@ -13,6 +13,7 @@ from nacre.keeper.client import Folder
 from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished
 from nacre.keeper.live import Live
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
+from nacre.starting import started
 from nacre.tasks import store
 from nacre.tasks.making import check_room, new_folder, place_for, reference
 from nacre.tasks.sweep import tidy
@@ -31,7 +32,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
     check_room(plan)
     with new_folder(request, ctx, plan, "background") as folder:
         try:
-            run = await engine.start(plan, None, folder)
+            run = await started(engine, plan, ctx.cancel, folder=folder)
         except BaseException:
             store.discard(folder.path)  # or it would be said to run until its time to begin is over
             raise
@@ -57,12 +58,12 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
             outcome, duration = outcome_of(happening, plan), happening.duration
             seen = Captured()
             remarks += remarks_on(happening, outcome, plan, 0.0)
-            if isinstance(happening, Stopped | Vanished):
+            if pid is not None and isinstance(happening, Stopped | Vanished):
                 try:
                     seen = _printed(folder, plan)
                 except OSError as error:  # no descriptor left to read with
                     remarks.append(f"What it printed could not be read: {error.strerror}.")
-            if isinstance(happening, NeverBegan | Vanished):
+            if pid is None or isinstance(happening, Vanished):
                 store.discard(folder.path)
         yield Ended(
             Result(

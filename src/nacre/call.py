@@ -6,6 +6,7 @@ Keyword arguments are the fields of `Request` and `ToolContext`.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any, TypedDict, Unpack
@@ -34,6 +35,7 @@ class Options(TypedDict, total=False):
     merge: bool
     leftovers: Leftovers | None
     working_dir: StrPath | None
+    workspace: StrPath | None
     cancel: Cancel | None
     access: Access
     network: Network
@@ -70,6 +72,9 @@ def split(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContex
         if name not in _OF_REQUEST | _OF_CONTEXT:
             near = difflib.get_close_matches(name, _OF_REQUEST | _OF_CONTEXT, n=1)
             raise TypeError(f"run() has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if options.get("cwd") is not None and options.get("workspace") is None:
+        # here it is a programmer who says it, and not a model
+        options = {**options, "workspace": os.path.join(options.get("working_dir") or "", options["cwd"])}
     return (
         Request(command, **{name: value for name, value in options.items() if name in _OF_REQUEST}),
         ToolContext(**{name: value for name, value in options.items() if name in _OF_CONTEXT}),

@@ -43,6 +43,14 @@ def directory_for(request: Request, ctx: ToolContext, *, here: bool = True) -> s
     return path
 
 
+def workspace_of(ctx: ToolContext) -> str:
+    """What the caller's work is in. Nothing that a command or a model says changes it: not where it starts, nor where a
+    session has come to."""
+    if ctx.workspace is not None:
+        return absolute(ctx.workspace, "workspace")
+    return current() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
+
+
 def current() -> str:
     """This process's own directory."""
     try:

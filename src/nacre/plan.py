@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.sandbox.plan import Enforceable
 
-    Confines = Callable[[ToolContext, str, Limits, Mapping[str, str]], Enforceable | None]
+    Confines = Callable[[ToolContext, Limits, Mapping[str, str]], Enforceable | None]
 
 _MODES = ("default", "slow", "background")
 _LEFTOVERS = ("keep", "end", "detach", "wait")
@@ -65,7 +65,7 @@ def plan_for(
     _check_env(request.env)
     environment = _environment(request, ctx, inherited)
     limits = limits_for(ctx, profile)
-    confined = by(ctx, cwd, limits, environment.values)
+    confined = by(ctx, limits, environment.values)
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
         extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed

@@ -52,9 +52,15 @@ class Session:
     ) -> None:
         self._bash = bash or Bash()
         self._ctx = ctx or ToolContext()
+        if not self._bash.engine.here and not self._ctx.conversation_id:
+            own = f"session-{os.urandom(4).hex()}"  # what an engine keeps for a conversation is for this one alone
+            self._ctx = replace(self._ctx, conversation_id=own)
         self._changes = dict(changes or {})
         self._turn = Gate(1)
-        self.cwd = os.path.abspath(cwd or self._ctx.working_dir or self._home())
+        home = self._ctx.working_dir or self._home()
+        self._workspace = os.path.abspath(self._ctx.workspace or home)
+        """Stays, wherever commands go."""
+        self.cwd = os.path.abspath(cwd or home)
         """Where the next command starts."""
 
     def _home(self) -> str:
@@ -99,7 +105,7 @@ class Session:
                 unset = tuple(name for name, value in self._changes.items() if value is None and name not in env)
                 return replace(plan, env=env, unset=unset, reusable=False, session=True, stages=asked)
 
-            ctx = replace(self._ctx, working_dir=self.cwd)
+            ctx = replace(self._ctx, working_dir=self.cwd, workspace=self._workspace)
             async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:
                 async for event in events:
                     if isinstance(event, Ended):

@@ -32,6 +32,7 @@ from nacre.permission import permission
 from nacre.plan import plan_for, spill_name
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Outcome, Result, Stage, Started
+from nacre.starting import started
 from nacre.system import payload
 from nacre.tasks.following import Following
 from nacre.told import told
@@ -87,7 +88,8 @@ class Bash:
         AccessUnavailable: this kernel cannot enforce it.
         """
         ctx = self._settled(ctx)
-        confined = self.engine.confined(ctx, self.engine.directory(Request("true"), ctx), Limits(), {})
+        self.engine.directory(Request("true"), ctx)  # which may be none
+        confined = self.engine.confined(ctx, Limits(), {})
         if confined is None or confined.wanted is None:
             return "" if confined is None else confined.words
         from nacre.sandbox.describe import describe
@@ -167,7 +169,7 @@ class Bash:
         state = carry.state if carry is not None else file_for_stages(plan)
         try:
             guard = await remember(plan)
-            run = await self.engine.start(plan, state)
+            run = await started(self.engine, plan, ctx.cancel, state)
             following = Following(run, collector, request, ctx, plan)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:

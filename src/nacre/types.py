@@ -94,10 +94,13 @@ class ToolContext:
 
     working_dir: StrPath | None = None
     """None: the current directory of this process."""
+    workspace: StrPath | None = None
+    """What the work is in, wherever a command starts: `access="workspace"` lets it write there, a container has that of
+    this machine, and the paths below are relative to it. None: `working_dir`."""
     cancel: Cancel | None = None
     """Ends the run from anywhere, any thread included."""
     access: Access = "unrestricted"
-    """`restricted`: no writes, no network. `workspace`: writes in the working directory. The kernel enforces it; where
+    """`restricted`: no writes, no network. `workspace`: writes in the workspace. The kernel enforces it; where
     it cannot, the command is not run."""
     network: Network = False
     """For `workspace`: True for all of it, ports that may be connected to, or `loopback` for one of its own."""

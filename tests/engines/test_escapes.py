@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,68 @@ async def test_a_session_follows_the_containers_own_directories(program: str, di
     session = Session(Bash(engine=engine), ToolContext(working_dir=directory))
     await session.run(f"mkdir {link}; cd {link}")
     assert (await session.run("pwd")).out.text == f"{link}\n"
+    await engine.aclose()
+
+
+async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Place, tmp_path: Path) -> None:
+    """A model may say where; what can be written, only the caller."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    result = await place.run(Request("echo x >file; echo y >$OLDPWD/file", cwd=str(outside)), access="workspace")
+    assert not result.ok
+    result = await place.run(Request(f"cd {place.directory}; echo x >file", cwd=str(outside)), access="workspace")
+    if place.bash.engine.here:  # else there is no such directory
+        assert result.outcome == Exited(0), result
+        assert (place.directory / "file").exists()
+    assert list(outside.iterdir()) == []
+
+
+@pytest.fixture
+def outside() -> Iterator[Path]:
+    """Not below /tmp, which some have to themselves."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        yield Path(path)
+
+
+async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(place: Place, outside: Path) -> None:
+    session = Session(place.bash, place.context(access="workspace"))
+    await session.run(f"mkdir -p {outside}; cd {outside}")
+    result = await session.run("pwd; echo x >file")
+    there = not place.bash.engine.here  # a directory of that name, which is the container's own
+    assert (result.out.text, result.ok) == (f"{outside}\n", there), result
+    result = await session.run(f"cd {place.directory}; echo x >file")
+    assert (result.outcome, list(outside.iterdir())) == (Exited(0), []), result
+    assert (place.directory / "file").exists()
+
+
+@pytest.mark.containers
+async def test_no_session_has_another_directory_mounted_than_its_own(program: str, directory: Path) -> None:
+    """Nor one that goes on where an earlier one has come to, as the command line has them."""
+    secret = directory.parent / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("PRIVATE")
+    engine = Containers(IMAGE, program=program)
+    ctx = ToolContext(working_dir=directory, access="workspace")
+    first = Session(Bash(engine=engine), ctx)
+    await first.run(f"cd {secret}; cd {secret.parent}; cd /etc")
+    for cwd in (str(secret), str(secret.parent), "/etc"):
+        later = Session(Bash(engine=engine), ctx, cwd=cwd)
+        result = await later.run(f"cat key secret/key {secret}/key; echo x >{secret}/written")
+        assert "PRIVATE" not in result.out.text, result
+    assert [path.name for path in secret.iterdir()] == ["key"]
+    await engine.aclose()
+
+
+@pytest.mark.containers
+async def test_sessions_have_containers_of_their_own(program: str, tmp_path: Path) -> None:
+    engine, places = Containers(IMAGE, program=program), [tmp_path / "one", tmp_path / "two"]
+    for place in places:
+        place.mkdir()
+    sessions = [Session(Bash(engine=engine), ToolContext(working_dir=place)) for place in (*places, places[0])]
+    for session in sessions:
+        result = await session.run("ls /marker; touch /marker here; pwd")
+        assert result.out.text == f"{session.cwd}\n", result
+    assert (places[1] / "here").exists()
     await engine.aclose()
 
 

@@ -302,15 +302,15 @@ async def test_a_hidden_path_is_hidden_on_its_node_whichever_links_lead_there(
         ctx = ToolContext(working_dir=link, access="restricted", hidden=(name,))
         cwd = real_directory(str(link), str(work))
         plan = plan_for(Request("cat key; echo"), ctx, DEFAULT, {MARK: "ray"})
-        real = real_context(sendable(ctx), cwd, str(work))
+        real = real_context(sendable(ctx), str(work))
         happened, _ = await told_by(Agent(), sent(replace(plan, cwd=cwd), ctx=real, workspace=there))
         assert b"PRIVATE" not in b"".join(each.data for each in happened if isinstance(each, Printed)), name
     os.close(hold)
 
 
 def test_a_path_outside_of_the_workspace_is_the_nodes_own(tmp_path: Path) -> None:
-    ctx = ToolContext(hidden=("~/.ray", "/etc/shadow", "../beside"))
-    real = real_context(ctx, str(tmp_path), str(tmp_path))
+    ctx = ToolContext(workspace=tmp_path, hidden=("~/.ray", "/etc/shadow", "../beside"))
+    real = real_context(ctx, str(tmp_path))
     assert real.hidden == ("~/.ray", "/etc/shadow", str(tmp_path.parent / "beside"))
 
 

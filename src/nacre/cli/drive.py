@@ -26,6 +26,7 @@ from nacre.config.config import Config
 from nacre.engines import LOCAL, Engine
 from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
+from nacre.frozen import replace
 from nacre.observe import asked_for
 from nacre.permission import NOBODY
 from nacre.plan import hidden_for
@@ -64,6 +65,7 @@ def drive(options: Options, config: Config) -> int:
         leftovers=_leftovers(options, profile),
     )
     ctx = config.context(
+        workspace=options.cwd,
         cancel=cancel,
         strict=options.strict,
         output_dir=options.output_dir,
@@ -89,6 +91,7 @@ def drive(options: Options, config: Config) -> int:
         from nacre.session import Session
 
         with turn(options.session, ctx.access, quiet=drive.quiet) as before:
+            ctx = replace(ctx, workspace=options.cwd or before.workspace)
             session = Session(bash, ctx=ctx, cwd=before.cwd, changes=before.changes)
             result = asyncio.run(drive.through(session.stream(request)))
             before.save(session.cwd, session.changes)

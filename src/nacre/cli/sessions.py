@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nacre.cli.speak import say
+from nacre.directories import current
 from nacre.errors import InvalidRequest
 from nacre.system import state_directory
 
@@ -28,17 +29,21 @@ class Kept:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.cwd: str | None = None
+        self.workspace = ""
+        """Where it was begun: that is what may be written, wherever its commands have gone since."""
         self.changes: dict[str, str | None] = {}
         try:
             text = path.read_bytes()
         except FileNotFoundError:
+            self.workspace = current()
             return
         except OSError as error:
             raise _not_kept(path.parent, error) from error
         try:
             state = json.loads(text)
             cwd, changes = state["cwd"], state["changes"]
-            good = state["version"] == _VERSION and _is_path(cwd) and _are_changes(changes)
+            workspace = state["workspace"] if "workspace" in state else current()  # older ones have none
+            good = state["version"] == _VERSION and all(map(_is_path, (cwd, workspace))) and _are_changes(changes)
         except (ValueError, TypeError, KeyError):
             good = False
         if not good:
@@ -49,10 +54,12 @@ class Kept:
                 hint="Mend it, or move it away to start the session anew.",
             )
         self.cwd = cwd
+        self.workspace = workspace
         self.changes = changes
 
     def save(self, cwd: str, changes: Mapping[str, str | None]) -> None:
-        text = json.dumps({"version": _VERSION, "cwd": cwd, "changes": dict(changes)}, indent=1) + "\n"
+        state = {"version": _VERSION, "cwd": cwd, "workspace": self.workspace, "changes": dict(changes)}
+        text = json.dumps(state, indent=1) + "\n"
         draft = self._path.with_suffix(".new")  # one is enough: the lock is ours
         try:
             draft.unlink(missing_ok=True)
@@ -109,8 +116,8 @@ def _not_kept(directory: Path, error: OSError) -> InvalidRequest:
     )
 
 
-def _is_path(cwd: object) -> bool:
-    return isinstance(cwd, str) and cwd.startswith("/") and "\0" not in cwd
+def _is_path(path: object) -> bool:
+    return isinstance(path, str) and path.startswith("/") and "\0" not in path
 
 
 def _are_changes(changes: object) -> bool:

@@ -52,8 +52,8 @@ class Bubblewrap(Engine):
     def __init__(self, program: str = "bwrap") -> None:
         self.program = program
 
-    def confined(self, ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable:
-        wanted = wanted_for(ctx, cwd, env)
+    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
+        wanted = wanted_for(ctx, env)
         own = limited(limits)
         if wanted is None:
             return replace(own, enforced=("signals", "tracing", "processes", "limits"))
@@ -152,10 +152,9 @@ def flags(wanted: Wanted | None, *, cwd: str, letter: str, scratch: bool) -> lis
     for path in _PRIVATE:
         made += ["--tmpfs", path]
     workspace = wanted.workspace
-    if workspace is None:
-        if any(cwd != path and is_below(cwd, path) for path in _PRIVATE):
-            made += ["--ro-bind", cwd, cwd]
-    else:
+    if any(cwd != path and is_below(cwd, path) for path in _PRIVATE):
+        made += ["--ro-bind", cwd, cwd]  # it starts there, whether it may write there or not
+    if workspace is not None:
         for path in sorted({*workspace.roots, *workspace.pinned}):
             made += ["--bind", path, path]
         for path in workspace.protected:

@@ -1,9 +1,8 @@
 """Containers: docker or podman by their command lines, one container kept warm for each conversation.
 
 A command is an `exec` in its conversation's container; ending it means ending all that carries its tag in there, which
-killing the `exec` from outside does not. The working directory of a conversation's first command is its workspace: it
-is mounted at the same path, and nothing else of this machine is. Where a later command starts, a model may decide;
-what is mounted, never.
+killing the `exec` from outside does not. The context's workspace is mounted at the same path, and nothing else of this
+machine is. Where a command starts, a model may decide; what is mounted, never.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from nacre.access import wanted_for
-from nacre.directories import current, directory_for
+from nacre.directories import directory_for, workspace_of
 from nacre.engines.container import Container
 from nacre.engines.engine import Engine, asked_for
 from nacre.engines.flags import LETTERS, TAGS, Made, described, enforced, found, shown, there
@@ -61,7 +60,7 @@ class Containers(Engine):
         most: int = 16,
         idle: float = 1800.0,
     ) -> None:
-        """`workspace` is mounted; None: the working directory of a conversation's first command. `network`, and the
+        """`workspace` is mounted; None: that of the context. `network`, and the
         limits, are for a container whose context does not say. `options` go to the engine's `run` as they are. At most
         `most` idle containers are kept, and none that had nothing to do for `idle` seconds."""
         if not image or image.startswith("-"):
@@ -83,8 +82,6 @@ class Containers(Engine):
         )
         self._most = most
         self._idle = idle
-        self._workspaces: dict[str, str] = {}
-        """By conversation, for good: a command must not be able to have another one mounted."""
         self._containers = Shared[Made, Container](Container.close)
         self._process = os.getpid()
         self._alarm: asyncio.AbstractEventLoop | None = None
@@ -98,10 +95,10 @@ class Containers(Engine):
         """The image has an environment of its own."""
         return asked_for(ctx)
 
-    def confined(self, ctx: ToolContext, _cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable:
+    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
         _check_countable(ctx.limits, self.name)
-        own = self._workspace(ctx)
-        wanted = wanted_for(ctx, own, env)
+        own = self._base.workspace or os.path.realpath(workspace_of(ctx))
+        wanted = wanted_for(replace(ctx, workspace=own), env)
         made = replace(
             self._base,
             conversation=ctx.conversation_id,
@@ -130,12 +127,6 @@ class Containers(Engine):
             place=made,
             words=described(made),
         )
-
-    def _workspace(self, ctx: ToolContext) -> str:
-        if self._base.workspace:
-            return self._base.workspace
-        first = current() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
-        return self._workspaces.setdefault(ctx.conversation_id, os.path.realpath(first))
 
     async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
         container = await self._container(plan.place)

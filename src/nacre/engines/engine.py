@@ -48,7 +48,7 @@ class Engine(ABC):
         return directory_for(request, ctx)
 
     @abstractmethod
-    def confined(self, ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
         """What will be enforced; None for nothing. AccessUnavailable: less than the mode promises."""
 
     @abstractmethod

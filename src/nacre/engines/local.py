@@ -29,8 +29,8 @@ class Local(Engine):
 
         return (self._kernel or kernel()).confines
 
-    def confined(self, ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
-        return confine(ctx, cwd, limits, env, self._kernel)
+    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+        return confine(ctx, limits, env, self._kernel)
 
     async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
         return await start(plan, state, folder)

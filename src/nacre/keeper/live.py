@@ -357,15 +357,15 @@ class LiveRun:
 
 
 class Stillborn:
-    """A run that could not even be asked for."""
+    """A run that never was: it could not even be asked for, or was called off before."""
 
     last_output = 0.0
     listening = False
 
-    def __init__(self, word: NeverBegan) -> None:
+    def __init__(self, word: LastWord) -> None:
         self._word = word
 
-    async def next(self) -> NeverBegan:
+    async def next(self) -> LastWord:
         return self._word
 
     def cancel(self) -> None: ...

@@ -23,12 +23,12 @@ from nacre.engines.ray.run import RayRun, on
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.travel import MARK, Asked, Sent, lean, sendable
 from nacre.engines.ray.turns import Turns
-from nacre.engines.ray.waiting import unless_cancelled
 from nacre.engines.ray.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.frozen import replace
 from nacre.result import Cancelled, Ended, Event, Lost, Result
 from nacre.sandbox.plan import Enforceable
+from nacre.starting import unless_cancelled
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
@@ -110,20 +110,24 @@ class RayEngine(Engine):
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
         """It need not be here: its node says if it is not there. By itself, a command starts in what was shipped."""
-        if self._workspace is not None and ctx.working_dir is None:
-            ctx = replace(ctx, working_dir=self._workspace)
-        path = directory_for(request, ctx, here=False)
+        path = directory_for(request, self._at_home(ctx), here=False)
         if self._workspace is not None:
             real_directory(path, self._workspace)
         return path
 
-    def confined(self, ctx: ToolContext, cwd: str, limits: Limits, env: Mapping[str, str]) -> Enforceable:
-        planned = confine(ctx, cwd, limits, env) or Enforceable(confinement=b"", enforced=())
+    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
+        ctx = self._at_home(ctx)
+        planned = confine(ctx, limits, env) or Enforceable(confinement=b"", enforced=())
         sent = sendable(ctx)
         if self._workspace is not None:
-            sent = real_context(sent, real_directory(cwd, self._workspace), self._workspace)
+            sent = real_context(sent, self._workspace)
             planned = replace(planned, watched=())  # those of the copy are, on its node
         return replace(planned, place=Asked(ctx=sent, inherits=MARK in env))
+
+    def _at_home(self, ctx: ToolContext) -> ToolContext:
+        if self._workspace is None or ctx.working_dir is not None:
+            return ctx
+        return replace(ctx, working_dir=self._workspace)
 
     async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> RayRun:
         assert folder is None, "a task is begun on its node"

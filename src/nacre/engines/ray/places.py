@@ -14,8 +14,8 @@ from nacre.engines.ray.agents import Agents, Reached
 from nacre.engines.ray.connection import AgentEnded, Connection, LeftCluster, NodeLost
 from nacre.engines.ray.demand import Lease
 from nacre.engines.ray.leases import Leases
-from nacre.engines.ray.waiting import unless_cancelled
 from nacre.errors import EngineUnavailable
+from nacre.starting import unless_cancelled
 
 _TRIES = 3
 """How many nodes may turn out to be lost before anything was asked of them."""

@@ -19,12 +19,12 @@ from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
 from nacre.engines.ray.demand import Lease
 from nacre.engines.ray.places import Places
 from nacre.engines.ray.travel import Final, Sent
-from nacre.engines.ray.waiting import unless_cancelled
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.frozen import replace
 from nacre.keeper.happenings import Happening, Printed, Stopped, Vanished
 from nacre.keeper.run import CANCEL
 from nacre.result import TaskRef
+from nacre.starting import unless_cancelled
 from nacre.types import Plan
 
 if TYPE_CHECKING:

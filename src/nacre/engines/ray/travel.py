@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 
 from nacre.access import confine
-from nacre.directories import directory_for
+from nacre.directories import directory_for, workspace_of
 from nacre.engines.ray.workspace import Shipped
 from nacre.environment import build_env, host_environment, login_environment
 from nacre.errors import InvalidRequest
@@ -65,7 +65,7 @@ class Final:
 def sendable(ctx: ToolContext) -> ToolContext:
     """Without what belongs to this process."""
     allowed = tuple(absolute(path, "allowed_paths") for path in ctx.allowed_paths)
-    return replace(ctx, cancel=None, approve=None, working_dir=None, allowed_paths=allowed)
+    return replace(ctx, cancel=None, approve=None, working_dir=None, workspace=workspace_of(ctx), allowed_paths=allowed)
 
 
 def lean(plan: Plan) -> Plan:
@@ -91,7 +91,7 @@ async def laid_out(sent: Sent) -> tuple[Plan, ToolContext, Mapping[str, str]]:
     gone = f"The session's directory {lost} does not exist on this node; this command ran in {cwd}."
     cwd = directory_for(Request("true", cwd=cwd), ctx)
     env = {**below, **plan.env, "PWD": cwd}
-    confined = confine(ctx, cwd, plan.limits, env)
+    confined = confine(ctx, plan.limits, env)
     if confined is not None:
         missing = [name for name in plan.enforced if name not in confined.enforced]
         if missing:

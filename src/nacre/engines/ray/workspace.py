@@ -55,7 +55,8 @@ class Shipped:
     def context(self, ctx: ToolContext) -> ToolContext:
         """With its paths as they are on a node."""
         moved = {name: tuple(self.there(os.fspath(path)) for path in getattr(ctx, name)) for name in _PATHS}
-        return replace(ctx, **moved)
+        assert ctx.workspace is not None, "what travels has one"
+        return replace(ctx, workspace=self.there(os.fspath(ctx.workspace)), **moved)
 
 
 _PATHS = ("writable", "protected", "hidden", "allowed_paths")
@@ -74,11 +75,12 @@ def real_directory(cwd: str, here: str) -> str:
     return real
 
 
-def real_context(ctx: ToolContext, cwd: str, here: str) -> ToolContext:
+def real_context(ctx: ToolContext, here: str) -> ToolContext:
     """With what lies in the workspace by its name there: no node has the links that lead to it from outside."""
-    return replace(
-        ctx, **{name: tuple(real for path in getattr(ctx, name) for real in _real(path, cwd, here)) for name in _PATHS}
-    )
+    assert ctx.workspace is not None, "what travels has one"
+    root = real_directory(os.fspath(ctx.workspace), here)
+    paths = {name: tuple(real for path in getattr(ctx, name) for real in _real(path, root, here)) for name in _PATHS}
+    return replace(ctx, workspace=root, **paths)
 
 
 def _real(path: StrPath, cwd: str, here: str) -> list[StrPath]:
