@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from functools import partial
 
+from nacre.blocking import beside
 from nacre.checking import examine
 from nacre.errors import CheckUnavailable
 from nacre.frozen import replace
@@ -15,6 +17,8 @@ from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Decision, Verdict
 
 NOBODY = "It needs a person's word, and nobody was asked"
+_LONG = 4000
+"""Characters that may take so long to read that nobody else should have to wait for it."""
 _DENIED = "A person was asked, and said no"
 
 
@@ -29,10 +33,18 @@ async def permission(
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.otherwise is not Decision.ALLOW
+    look = partial(
+        examine,
+        request.command,
+        cwd=plan.cwd,
+        env=env,
+        stdin=stdin,
+        policy=policy,
+        ask_plain=strict,
+        inherited=plan.env,
+    )
     try:
-        script, verdict = examine(
-            request.command, cwd=plan.cwd, env=env, stdin=stdin, policy=policy, ask_plain=strict, inherited=plan.env
-        )
+        script, verdict = look() if len(request.command) + len(stdin or "") < _LONG else await beside(look)
     except CheckUnavailable as error:
         return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
     if heard is not None:

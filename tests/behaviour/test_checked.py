@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import nacre
-from nacre import Bash, Cancel, Decision, Policy, Request, Session, ToolContext, Verdict
+from nacre import Bash, Cancel, Decision, Policy, Request, Session, ToolContext, Verdict, permission
+from nacre.checking import examine
 from nacre.policy.own import rule
 from nacre.policy.policy import Exemption
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Refused
+from tests.support.waiting import PATIENCE
 
 TOUCH = rule(
     "no-touch",
@@ -185,3 +189,15 @@ async def test_what_a_session_has_exported_is_known_to_the_check(tmp_path: Path)
     await session.run("export D=/")
     result = await session.run('true || rm -rf "$D"')
     assert isinstance(result.outcome, Refused)
+
+
+async def test_others_go_on_while_a_long_command_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    turned = threading.Event()
+
+    def look(*args: Any, **settings: Any) -> Any:
+        assert turned.wait(PATIENCE), "the event loop stands still"
+        return examine(*args, **settings)
+
+    monkeypatch.setattr(permission, "examine", look)
+    asyncio.get_running_loop().call_soon(turned.set)
+    assert (await nacre.run(f"echo {'x' * 10_000} | wc -c")).stdout == "10001\n"
