@@ -43,30 +43,26 @@ counters() {
 """
 
 _JOB = r"""
-# whether the job goes on, and what is known of its end: only `jobs` tells an exit with 139 from a SIGSEGV, and only
-# until somebody has waited for it
+# whether the job goes on, and what is known of its end. Only `jobs` tells an exit with 139 from a SIGSEGV, and only
+# once, which may be while this looks: other words than a moment ago are those of the end
 goes_on() {
     local line going=
     { jobs -r; jobs -s; builtin printf 'dead
 '; jobs; builtin printf 'all
 '; } >&7
-    while IFS= read -r -u 7 line && [[ $line != dead ]]; do going=1; done
-    while IFS= read -r -u 7 line && [[ $line != all ]]; do [[ $going ]] || ended=$line; done
+    while IFS= read -r -u 7 line && [[ $line != dead ]]; do going=$line; done
+    while IFS= read -r -u 7 line && [[ $line != all ]]; do [[ $line == "$going" ]] || ended=$line; done
     [[ $going ]]
 }
-# `wait` comes back for a look when a child has changed: it does in POSIX mode, if there is a trap
+# by looking: `wait`, for one that has ended a moment before, would be the end of what `jobs` knows, and nothing else in
+# bash comes back when a child has changed
 await() {
-    local first=127
+    local looks=0
     ended=
-    while goes_on; do
-        wait "$1"
-        first=$?
-    done
-    trap - CHLD
-    set +m +o posix
+    while goes_on; do pause 0.0$((++looks < 100 ? 1 : 5)); done
+    set +m
     wait "$1"
     code=$?
-    ((code != 127)) || code=$first
 }
 """
 
@@ -84,8 +80,7 @@ exec 4>&2 2>/dev/null 5>"$letter/told" 6<> <(:) 7<> <(:)
     + r"""
 counters
 before=("$oom" "$full")
-set -m -o posix  # a group of its own, or it could not be interrupted
-trap : CHLD
+set -m  # a group of its own, or it could not be interrupted
 if [[ $merge ]]; then
     bash "$letter/go" <&0 2>&1 4>&- 5>&- 6>&- 7>&- &
 else
