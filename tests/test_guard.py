@@ -12,6 +12,7 @@ import pytest
 
 from nacre import guard as guards
 from nacre.guard import Guard
+from tests.support.hosts import run_host
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 
@@ -266,6 +267,33 @@ def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
     (place / "hooks" / "closed").chmod(0o700)
     assert said.startswith(f"{place}/hooks is protected")
     assert {"closed", "file"} <= set(os.listdir(place / "hooks"))
+
+
+def test_what_there_is_no_descriptor_to_look_at_is_not_taken_for_absent(place: Path) -> None:
+    (place / "closed" / "deep").mkdir(parents=True)
+    (place / "closed" / "deep" / "file").write_text("text")
+    program = """
+        import os, sys
+        from nacre.guard import Guard
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        limit_descriptors(60)
+        said = []
+        for spare in range(8):
+            with no_descriptor_left() as held:
+                for _ in range(spare):
+                    os.close(held.pop())
+                try:
+                    guard = Guard([f"{sys.argv[1]}/closed"], [sys.argv[1]])
+                except OSError as error:
+                    said.append(error.strerror)
+                    continue
+            said.append(guard.restore())
+        print(said[0], said[-1], sorted({str(each) for each in said}))
+    """
+    before = state(place)
+    assert run_host(program, place) == "Too many open files [] ['Too many open files', '[]']\n"
+    assert state(place) == before
 
 
 def test_without_paths_it_has_nothing_to_do() -> None:

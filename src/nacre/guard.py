@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nacre.blocking import beside
+from nacre.keeper.lacks import LACKS
 from nacre.keeper.scratch import remove_below
 from nacre.types import Plan
 
@@ -50,7 +51,11 @@ class Guard:
     """What is at some paths now."""
 
     def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
-        """`roots` is where the command may write: what stands in the way of a path is removed below them only."""
+        """`roots` is where the command may write: what stands in the way of a path is removed below them only.
+
+        OSError: there was no descriptor to look with. What is not seen for that is not absent: after the run it would
+        be removed as something new.
+        """
         self._roots = tuple(root.rstrip("/") + "/" for root in roots)
         self._room, self._entries = _MOST, _ENTRIES
         self._before = {path: self._look(path) for path in paths}
@@ -78,10 +83,10 @@ class Guard:
 
     def _clear_the_way(self, path: str) -> str:
         """What was put where a directory that leads to the path was, or was not, and has been removed now."""
-        obstacle = _obstacle(path)
-        if not obstacle or obstacle == self._obstacles[path] or not obstacle.startswith(self._roots):
-            return ""
         try:
+            obstacle = _obstacle(path)
+            if not obstacle or obstacle == self._obstacles[path] or not obstacle.startswith(self._roots):
+                return ""
             with _parent(obstacle) as (parent, name):
                 mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
                 os.unlink(name, dir_fd=parent)
@@ -93,7 +98,8 @@ class Guard:
         try:
             with _parent(path) as (parent, name):
                 return self._node(name, parent)
-        except OSError:
+        except OSError as error:
+            _mind(error)
             return None
 
     def _node(self, name: str, parent: int, depth: int = 0) -> _Node:
@@ -123,12 +129,18 @@ class Guard:
                     with contextlib.suppress(FileNotFoundError):  # gone meanwhile
                         found[child] = self._node(child, fd, depth + 1)
                 return found
-        except OSError:
+        except OSError as error:
+            _mind(error)
             return None
 
 
+def _mind(error: OSError) -> None:
+    if error.errno in LACKS:
+        raise error
+
+
 async def remember(plan: Plan) -> Guard | None:
-    """Beside the event loop, if there is anything to remember."""
+    """Beside the event loop, if there is anything to remember. OSError: there is no descriptor to look with."""
     return await beside(Guard, plan.watched, plan.roots) if plan.watched else None
 
 
@@ -153,7 +165,8 @@ def _content(name: str, parent: int, status: os.stat_result, most: int) -> bytes
             content = file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except FileNotFoundError:
         raise
-    except OSError:
+    except OSError as error:
+        _mind(error)
         return None
     return None if content is None or len(content) > most else content
 
@@ -240,8 +253,8 @@ def _obstacle(path: str) -> str:
             below = os.open(directory, _DIRECTORY, dir_fd=fd)
             os.close(fd)
             fd = below
-    except OSError:
-        pass  # gone, or out of reach
+    except OSError as error:
+        _mind(error)  # else it is gone, or out of reach
     finally:
         os.close(fd)
     return ""
