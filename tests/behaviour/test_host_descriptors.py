@@ -10,6 +10,7 @@ import pytest
 from nacre import Bash
 from tests.support.hosts import ROOT, command, run_host
 from tests.support.lifeline import Gate
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -102,6 +103,41 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
     ran.mkdir()
     said = run_host(program, f"echo a; {gate.wait}; echo b", gate.path, ran)
     assert said == "['a\\n', 'b\\n', 'exit 0']\n"
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("asked", ["leftovers='detach'", "yield_after=60", "mode='background'"])
+def test_what_a_host_has_no_descriptors_to_confine_leaves_no_private_directory(tmp_path: Path, asked: str) -> None:
+    program = f"""
+        import asyncio, os, sys
+        from nacre import Bash, InvalidRequest, Request, ToolContext
+        from nacre.result import Exited, NotStarted
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            limit_descriptors(100)
+            bash, said = Bash(), []
+            ctx = ToolContext(access=bash.access_modes[-1], output_dir=sys.argv[1])
+            request = Request("exit 7", {asked})
+            assert (await bash.run(request, ctx)).outcome == Exited(7)
+            with no_descriptor_left() as held:
+                for spare in range(12):
+                    try:
+                        outcome = (await bash.run(request, ctx)).outcome
+                    except InvalidRequest:
+                        pass  # there is no descriptor for its task's directory
+                    else:
+                        assert isinstance(outcome, NotStarted | Exited), (spare, outcome)
+                        said.append(isinstance(outcome, Exited))
+                    os.close(held.pop())
+            print(said[-1])
+
+        asyncio.run(main())
+    """
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    assert run_host(program, tmp_path / "tasks", env={"TMPDIR": str(temporary)}) == "True\n"
+    wait_until(lambda: not any(temporary.iterdir()), "what was private to be removed")
 
 
 def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_nothing_behind(tmp_path: Path) -> None:

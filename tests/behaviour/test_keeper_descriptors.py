@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.linux
 
@@ -24,9 +25,11 @@ KINDS = {
 
 @pytest.mark.parametrize("access", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_keeper_has_no_descriptors_for_could_not_start_and_says_what_to_do(
+def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_and_leaves_no_file(
     tmp_path: Path, kind: str, access: int
 ) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     program = f"""
         import asyncio, os, sys
         from nacre import Bash, Limits, Request, ToolContext
@@ -55,7 +58,8 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_and_says_what_to_d
 
         asyncio.run(main())
     """
-    assert run_host(program, tmp_path / "tasks") == "True False\n[]\n"
+    assert run_host(program, tmp_path / "tasks", env={"TMPDIR": str(temporary)}) == "True False\n[]\n"
+    wait_until(lambda: not any(temporary.iterdir()), "what was private to be removed")
 
 
 def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves(tmp_path: Path) -> None:

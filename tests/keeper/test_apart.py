@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.hosts import run_host
@@ -9,10 +11,10 @@ from tests.support.hosts import run_host
 pytestmark = pytest.mark.linux
 
 _FORK = """
-    import errno, os, select, signal, warnings
+    import errno, os, select, signal, sys, warnings
     from nacre.keeper.apart import fork_keeper
     from nacre.keeper.channel import Channel
-    from nacre.keeper.wire import MAIN_FD
+    from nacre.keeper.wire import MAIN_FD, Start
 
     warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
 
@@ -36,10 +38,14 @@ _FORK = """
         os.kill(pid, signal.SIGCONT)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    def handed(channel):
+    def handed(channel, private=b""):
         run, control = Channel.pair()
+        start = Start(
+            tag=1, timeout=1.0, grace=1.0, merge=False, keep=False, reusable=False, has_stdin=False, has_state=False,
+            apart=True, private=private, bash=b"", cwd=b"", text=b"", env=b"",
+        )
         with control:
-            channel.send(b"start", [control.fileno()])
+            channel.send(start.message(), [control.fileno()])
         return run
 
     def told(run):
@@ -55,6 +61,17 @@ def test_a_keeper_that_lacks_something_tells_the_run_that_it_was_forked_for() ->
     print(goes_on(pid), told(run) == [b"failed", b"%d" % errno.ENFILE])
     """
     assert run_host(program) == "0 True\n"
+
+
+def test_a_keeper_that_lacks_something_removes_what_was_made_for_its_run(tmp_path: Path) -> None:
+    program = f"""{_FORK}
+    channel, pid = forked(ahead=False)
+    run = handed(channel, os.fsencode(sys.argv[1]))
+    print(goes_on(pid), os.path.exists(sys.argv[1]))
+    """
+    private = tmp_path / "private"
+    private.mkdir()
+    assert run_host(program, private) == "0 False\n"
 
 
 def test_a_keeper_that_lacks_something_waits_for_the_run_that_it_was_forked_for() -> None:

@@ -87,9 +87,10 @@ class Heir:
             self._channel = None
 
 
-def _kept(start: Start) -> int | None:
-    """What ends with its keeper, if somebody kills that. What an ender reaches has a pipe for that."""
-    return None if start.ender else start.tag
+def _kept(start: Start) -> tuple[int | None, bytes]:
+    """What ends with its keeper, if somebody kills that, and what goes then. What an ender reaches has a pipe for
+    that."""
+    return None if start.ender else start.tag, start.private
 
 
 def _likely(start: Start) -> Start | None:
@@ -165,8 +166,8 @@ def _become_apart(parent: Keeper, channel: socket.socket) -> Keeper:
 
 
 def _decline(channel: socket.socket, error: OSError, *, ahead: bool) -> None:
-    """Tell the run that this was forked for what is lacking. One forked ahead has none yet: it takes no more, and tells
-    only one that was handed over meanwhile."""
+    """Tell the run that this was forked for what is lacking, and remove what was made for it. One forked ahead has none
+    yet: it takes no more, and tells only one that was handed over meanwhile."""
     if ahead:
         channel.shutdown(socket.SHUT_RDWR)
     os.dup2(0, MAIN_FD)
@@ -178,7 +179,10 @@ def _decline(channel: socket.socket, error: OSError, *, ahead: bool) -> None:
             message = main.receive()
     except EOFError:
         return
-    if message is not None and message[1]:
+    if message is None:
+        return
+    scratch.remove_scratch(Start.parse(message[0]).private)
+    if message[1]:
         number = error.errno or 0
         with socket.socket(fileno=message[1][0]) as control:
             Channel(control).send(b"%b\0%d\0%b" % (FAILED, number, os.strerror(number).encode("utf-8", "replace")))

@@ -47,8 +47,9 @@ class Care:
         """Tags of the last runs that were ended: whatever turns up with one is ended too."""
         self.measured: set[int] = set()
         """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
-        self.keepers: dict[int, int | None] = {}
-        """Keepers that were forked off, by pid, and the tag of what each of them keeps."""
+        self.keepers: dict[int, tuple[int | None, bytes] | None] = {}
+        """Keepers that were forked off, by pid, and what each of them keeps: its tag, if it ends with its keeper, and
+        its private directory."""
         self.reached: dict[int, None] = {}
         """Tags of the last runs that have an ender: only what stays in their session is theirs. What an engine's
         program has made a daemon sees to containers, and ends when they do."""
@@ -106,19 +107,14 @@ class Care:
             for run in touched:
                 self.review(run)
 
-    def lose_keeper(self, tag: int | None, status: int) -> None:
-        """One that was forked off is dead. If it was killed, what it kept is nobody's now, and ends."""
-        until = time.monotonic() + GIVE_UP
-        while tag is not None and status and time.monotonic() < until:
-            try:
-                left = processes.tagged(tag, tag)
-            except OSError:
-                return  # the whole system has no descriptor left to look with
-            if not left:
-                return
-            for pid in left:
-                send_signal(pid, signal.SIGKILL)
-            time.sleep(BECOMING / 5)
+    def lose_keeper(self, kept: tuple[int | None, bytes] | None, status: int) -> None:
+        """One that was forked off is dead. If it was killed, what it kept is nobody's now: it ends, and what is private
+        to it goes."""
+        if kept is not None and status:
+            tag, private = kept
+            if tag is not None:
+                _end_tagged(tag)
+            remove_scratch(private)
 
     def adopt(self) -> bool:
         """Find out whose the orphans are that have come to us. Whether there were any."""
@@ -254,6 +250,20 @@ class Care:
             self.measured.discard(run.tag)
             precede(bool(self.measured))
         remove_scratch(run.scratch)
+
+
+def _end_tagged(tag: int) -> None:
+    until = time.monotonic() + GIVE_UP
+    while time.monotonic() < until:
+        try:
+            left = processes.tagged(tag, tag)
+        except OSError:
+            return  # the whole system has no descriptor left to look with
+        if not left:
+            return
+        for pid in left:
+            send_signal(pid, signal.SIGKILL)
+        time.sleep(BECOMING / 5)
 
 
 def _is_out_of_memory(run: Run) -> bool:

@@ -48,6 +48,16 @@ class Folder(NamedTuple):
     """Its standard input, if that is to stay open."""
 
 
+class Asked(NamedTuple):
+    """A run that the keeper has been asked for."""
+
+    control: Channel
+    """Which tells the rest."""
+    tag: int
+    private: bytes = b""
+    """A directory that was made for it alone. Its keeper has it now, and removes it; this process, if there is none."""
+
+
 class Closable(Protocol):
     def abandon_copies(self) -> None: ...
 
@@ -101,22 +111,34 @@ class Client:
             return not self.dead and not poll.poll(0)
         return False
 
-    def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> tuple[Channel, int]:
-        """Ask for a run; its channel tells the rest. Gives its tag too. `folder`: it is a task from the start.
+    def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> Asked:
+        """Ask for a run. `folder`: it is a task from the start.
 
         BlockingIOError: the keeper is busy, ask again shortly.
         """
-        confinement, private = plan.confinement, b""
-        if plan.scratch:
-            private = self._private_place(plan, folder)
-            confinement += b"\0scratch=" + private
-        with self._lock, contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as undo:
+            confinement, private = plan.confinement, b""
+            if plan.scratch:
+                private = self._private_place(plan, folder)
+                confinement += b"\0scratch=" + private
+            alone = private if plan.apart and folder is None else b""
+            if alone:
+                undo.callback(_remove_empty, alone)  # asked for again, it gets another
+            control, tag = self._ask(plan, state, folder, confinement, private)
+            undo.pop_all()
+            return Asked(control, tag, alone)
+
+    def _ask(
+        self, plan: Plan, state: int | None, folder: Folder | None, confinement: bytes, private: bytes
+    ) -> tuple[Channel, int]:
+        with self._lock, contextlib.ExitStack() as stack, contextlib.ExitStack() as undo:
             if self.dead:
                 raise ConnectionResetError  # another thread has found out
             self._count = (self._count + 1) % (1 << _COUNTER_BITS)
             # what has a keeper of its own is not to end with this one
             tag = _random_prefix() if plan.apart else self.prefix + self._count
             control, theirs = Channel.pair()
+            undo.callback(control.close)
             stack.enter_context(theirs)
             fds = [theirs.fileno()]
             for data in (plan.text if len(plan.text) > TEXT_MAX else None, plan.stdin):
@@ -136,14 +158,11 @@ class Client:
                 if not plan.background:
                     control.reserve(1 if plan.merge else 2)  # for its output: it must not begin if that cannot be had
                 self.channel.send(start.message(), fds)
-            except BaseException as error:
-                control.close()
-                if private and plan.apart and folder is None:  # asked for again, it gets another
-                    with contextlib.suppress(OSError):
-                        os.rmdir(private)
-                if isinstance(error, OSError) and error.errno == errno.ETOOMANYREFS:
+            except OSError as error:
+                if error.errno == errno.ETOOMANYREFS:
                     raise BlockingIOError from error  # too many descriptors on their way to the keeper
                 raise
+            undo.pop_all()
             return control, tag
 
     def _private_place(self, plan: Plan, folder: Folder | None) -> bytes:
@@ -267,6 +286,11 @@ def _random_prefix() -> int:
 
 def _identity() -> tuple[int, int]:
     return os.geteuid(), os.getegid()
+
+
+def _remove_empty(path: bytes) -> None:
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
 
 
 def _insist(channel: Channel, message: bytes) -> None:

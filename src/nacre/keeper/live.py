@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from nacre.blocking import beside
 from nacre.errors import KeeperFailed
 from nacre.keeper import client as keepers
-from nacre.keeper.channel import Channel
-from nacre.keeper.client import Client, Folder
+from nacre.keeper.client import Asked, Client, Folder
 from nacre.keeper.happenings import (
     Adopted,
     Began,
@@ -34,6 +34,7 @@ from nacre.keeper.happenings import (
 from nacre.keeper.intake import Intake
 from nacre.keeper.orphans import end_orphans
 from nacre.keeper.run import ENDER, GIVE_UP
+from nacre.keeper.scratch import remove_tree
 from nacre.keeper.wire import CANCEL, Adoption
 from nacre.result import StreamName, TaskRef
 from nacre.types import Plan
@@ -96,10 +97,10 @@ class Elsewhere(Protocol):
 
 
 class LiveRun:
-    def __init__(self, keeper: Client, control: Channel, plan: Plan, tag: int) -> None:
+    def __init__(self, keeper: Client, asked: Asked, plan: Plan) -> None:
         self._loop = asyncio.get_running_loop()
         self._keeper = keeper
-        self._tag = tag
+        control, self._tag, self._private = asked
         self._apart = plan.apart
         self._own_keeper = 0
         """The process that keeps it, if that is not the host's one keeper."""
@@ -329,6 +330,8 @@ class LiveRun:
     async def _clean_up(self) -> Happening:
         first, last = (self._tag, self._tag) if self._alone else (self._keeper.prefix, self._keeper.last_tag)
         left = await end_orphans(first, last, self._pid)
+        if self._private:
+            await beside(remove_tree, self._private)  # whoever was to keep it is dead, or has never heard of it
         self._intake.drain()
         words = self._keeper.last_words
         reason = f"nacre's keeper process was killed{': ' + words if words else ''}"
@@ -395,7 +398,7 @@ async def start(plan: Plan, state: int | None = None, folder: Folder | None = No
                 return Stillborn(NeverBegan(error.lack, os.strerror(error.lack)))
             raise
         try:
-            control, tag = keeper.start(plan, state, folder)
+            asked = keeper.start(plan, state, folder)
         except BlockingIOError:
             await asyncio.sleep(_BUSY)
         except ConnectionError:
@@ -404,4 +407,4 @@ async def start(plan: Plan, state: int | None = None, folder: Folder | None = No
         except OSError as error:
             return Stillborn(NeverBegan(error.errno or 0, error.strerror or str(error)))
         else:
-            return LiveRun(keeper, control, plan, tag)
+            return LiveRun(keeper, asked, plan)

@@ -73,6 +73,11 @@ def finish_removing() -> None:
 def remove_tree(path: bytes) -> None:
     """As far as it goes."""
     try:
+        os.rmdir(path)  # which takes no descriptor, if it is empty: there may be none
+        return
+    except OSError:
+        pass
+    try:
         top = os.open(path, _DIRECTORY)
     except OSError:
         return

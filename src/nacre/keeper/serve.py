@@ -27,7 +27,7 @@ from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record, oom_kills
 from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run, ended
-from nacre.keeper.scratch import finish_removing, remove_tree
+from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
 from nacre.keeper.spare import PATIENCE
 from nacre.keeper.spawn import Shell, spawn
 from nacre.keeper.wire import (
@@ -143,14 +143,8 @@ class Keeper(Care):
             while (message := self.main.receive()) is not None:
                 data, fds = message
                 verb, _, rest = data.partition(b"\0")
-                if verb == START and fds:
-                    start = Start.parse(data)
-                    if start.apart and not self.alone:
-                        self.start_apart(start, data, fds)
-                    else:
-                        self.start(start, fds)
-                elif verb == START:
-                    self.give_way(_too_many())  # its channel found no free descriptor and is gone; the next one's may
+                if verb == START:
+                    self.hear_start(Start.parse(data), data, fds)
                 elif verb == CLEAN:
                     self.directories.append(rest)
                 _close(fds)
@@ -165,13 +159,27 @@ class Keeper(Care):
             else:
                 self.lose_host()
 
+    def hear_start(self, start: Start, message: bytes, fds: list[int]) -> None:
+        """What is private to it is this keeper's from now on, or that of the one that it is handed over to."""
+        if not fds:
+            self.give_way(_too_many())  # its channel found no free descriptor and is gone; the next one's may
+        if start.apart and not self.alone:
+            if not (fds and self.start_apart(start, message, fds)):
+                remove_scratch(start.private)
+            return
+        if start.private:
+            self.directories.append(start.private)
+        if fds:
+            self.start(start, fds)
+
     def close_main(self) -> None:
         """It has what it is for."""
         self.closing = True
         self.loop.forget(self.main)
         self.main.close()
 
-    def start_apart(self, start: Start, message: bytes, fds: list[int]) -> None:
+    def start_apart(self, start: Start, message: bytes, fds: list[int]) -> bool:
+        """Whether somebody has taken it over."""
         try:
             try:
                 self.heir.inherit(start, message, fds, self)
@@ -183,6 +191,8 @@ class Keeper(Care):
             control = Channel(socket.socket(fileno=fds.pop(0)))
             killed = isinstance(error, ConnectionError)
             self.fail(control, OSError("its keeper was killed before it began") if killed else error)
+            return False
+        return True
 
     def start(self, start: Start, fds: list[int]) -> None:
         """Takes what it keeps out of `fds`."""
@@ -200,8 +210,6 @@ class Keeper(Care):
             raise Garbled("descriptors")
         rest = iter(fds)
         text, stdin, state, folder = (next(rest) if want else None for want in wanted)
-        if start.private:
-            self.directories.append(start.private)
         record: Record | None = None
         orders = Orders(self)
         held = noted = None
