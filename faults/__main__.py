@@ -1,9 +1,9 @@
 """`make faults`: `python -m faults [--fault NAME]… [--rounds N] [--seed N]`.
 
-Each fault so many times, each time at another moment, and after each round: the next command works, no process and no
-descriptor is left, what is said of tasks is true, and no byte is lost of one that lived. A failure is printed with what
-plays that round again: with the same choices, on a machine that never does the same thing twice. Exit code 1 if there
-was one.
+Each fault so many times, each time at another moment, and after each round: the next command works, no process, no
+descriptor and no temporary file is left, what is said of tasks is true, and no byte is lost of one that lived. A
+failure is printed with what plays that round again: with the same choices, on a machine that never does the same thing
+twice. Exit code 1 if there was one.
 """
 
 from __future__ import annotations

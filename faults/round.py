@@ -1,5 +1,7 @@
 """One round: a place of its own, something that goes wrong, and what must hold afterwards whatever it was.
 
+Beside its place is a directory for temporary files, which everything that is started in the round has as its TMPDIR.
+
 What cannot be made to go wrong on this machine is skipped as a test is (`pytest.skip`), with the reason.
 """
 
@@ -15,8 +17,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Set
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -53,6 +55,13 @@ class Round:
     random: random.Random
     place: Path
     bash: Bash = field(default_factory=Bash)
+    may_stay: tuple[str, ...] = ()
+    """Temporary files, as patterns of their names, that nobody is left to remove."""
+
+    @property
+    def temporary(self) -> Path:
+        """All else in it has gone when the round is over. Not in its place, which may be a command's workspace."""
+        return self.place.parent / "temporary"
 
     @property
     def store(self) -> Path:
@@ -123,27 +132,49 @@ Fault: TypeAlias = Callable[[Round], Awaitable[None]]
 
 async def play(fault: Fault, seed: int) -> str:
     """What was wrong in this round; empty if nothing was. Bounded: see `PATIENCE` and `_LEAVING`."""
-    place = Path(tempfile.mkdtemp(prefix="nacre-faults-")).resolve()
+    top = Path(tempfile.mkdtemp(prefix="nacre-faults-")).resolve()
+    top.chmod(0o711)  # a fault may have another user
+    place = top / "place"
+    place.mkdir(0o700)
     try:
-        with no_way_out():
+        round = Round(random.Random(seed), place)
+        with no_way_out(), _temporary_files_in(round.temporary):
             client().dismiss()
             there, open_files = below().keys(), fds(os.getpid())
             try:
                 async with asyncio.timeout(2 * PATIENCE):
-                    round = Round(random.Random(seed), place)
                     await fault(round)
                     await _afterwards(round)
             finally:
                 left = await asyncio.to_thread(_left, there)
         need(not left, f"left running: {left}")
         need(fds(os.getpid()) == open_files, f"{fds(os.getpid())} descriptors are open, of {open_files}")
+        stays = [path.name for path in round.temporary.iterdir() if not any(map(path.match, round.may_stay))]
+        need(not stays, f"temporary files stay: {stays}")
     except TimeoutError:
         return "it hung"
     except (Exception, pytest.fail.Exception) as error:
         return str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(top, ignore_errors=True)
     return ""
+
+
+@contextmanager
+def _temporary_files_in(place: Path) -> Iterator[None]:
+    """Those of this process, and of what it starts."""
+    place.mkdir()
+    place.chmod(0o1777)
+    before, tempfile.tempdir = os.environ.get("TMPDIR"), None
+    os.environ["TMPDIR"] = str(place)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = None
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
 
 
 async def _afterwards(round: Round) -> None:

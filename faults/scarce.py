@@ -13,7 +13,11 @@ _ROOM = 6
 
 
 async def descriptors(round: Round) -> None:
-    """Not enough for all commands at once; none, while some run or before the first; fewer than a keeper needs."""
+    """Not enough for all commands at once; none, while some run or before the first; fewer than a keeper needs.
+
+    Commands are confined, or not; but not to `workspace`, where the program itself looks at what is protected, and that
+    it cannot is an error.
+    """
     kind, most = round.random.choice(
         (
             ("few_descriptors", round.random.randrange(16, 90)),
@@ -22,8 +26,9 @@ async def descriptors(round: Round) -> None:
             ("too_few_descriptors", round.random.randrange(32, 96)),
         )
     )
-    said = await round.program(_PROGRAM, kind, round.store, most)
-    need(said == "good\n", f"{kind} {most}: it said {said!r}")
+    access = round.random.choice([mode for mode in round.bash.access_modes if mode != "workspace"])
+    said = await round.program(_PROGRAM, kind, round.store, most, access)
+    need(said == "good\n", f"{kind} {most} {access}: it said {said!r}")
 
 
 async def processes(round: Round) -> None:

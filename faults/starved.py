@@ -19,6 +19,7 @@ from nacre.errors import KeeperFailed
 from nacre.result import Exited, NotStarted, Result, Running, TimedOut
 from nacre.tasks import Tasks
 from nacre.tool import ending
+from nacre.types import Access, Leftovers
 from nacre.views.answers import get_ready
 from tests.support.descriptors import limit_descriptors, no_descriptor_left
 from tests.support.processes import end, limit_processes, no_process_left
@@ -26,46 +27,46 @@ from tests.support.processes import end, limit_processes, no_process_left
 get_ready(Bash().profile.view)
 _ENOUGH = 1024
 _SHORT = 0.7
-"""Seconds for a command: bash waits for a process that it may not have, and tries again."""
+"""Seconds for a command that forks: bash waits for a process that it may not have, and tries again."""
 
 
-def few_descriptors(store: str, soft: str) -> None:
+def few_descriptors(store: str, soft: str, access: Access) -> None:
     """Not enough for all commands at once."""
 
     async def program() -> None:
+        bash = _ready(access)
         limit_descriptors(int(soft))
-        bash = Bash(max_running=60)
-        await asyncio.gather(*(_attempt(bash, store, number) for number in range(20)))
+        await asyncio.gather(*(_attempt(bash, store, number, access) for number in range(20)))
         limit_descriptors(_ENOUGH)
         await _all_is_well(bash, store)
 
     asyncio.run(program())
 
 
-def few_for_the_keeper(store: str, hard: str) -> None:
+def few_for_the_keeper(store: str, hard: str, access: Access) -> None:
     """Enough for a keeper, but not for all commands at once, and never more."""
 
     async def program() -> None:
+        bash = _ready(access)
         resource.setrlimit(resource.RLIMIT_NOFILE, (int(hard), int(hard)))
-        bash = Bash(max_running=60)
-        await asyncio.gather(*(_attempt(bash, store, number) for number in range(20)))
+        await asyncio.gather(*(_attempt(bash, store, number, access) for number in range(20)))
         await _all_is_well(bash, store)
 
     asyncio.run(program())
 
 
-def no_descriptors(store: str, cold: str) -> None:
+def no_descriptors(store: str, cold: str, access: Access) -> None:
     """None at all, then one, then two…; while a command runs, or before there is a keeper."""
 
     async def program() -> None:
+        bash = _ready(access)
         limit_descriptors(120)
-        bash = Bash()
         running = bash.stream(COUNT)
         if not cold:
             await anext(running)
         with no_descriptor_left() as held:
             for number in range(12):
-                await _attempt(bash, store, number)
+                await _attempt(bash, store, number, access)
                 os.close(held.pop())
         result = await ending(running)
         assert (result.outcome, result.output) == (Exited(7), COUNTED), result
@@ -74,7 +75,7 @@ def no_descriptors(store: str, cold: str) -> None:
     asyncio.run(program())
 
 
-def too_few_descriptors(_: str, hard: str) -> None:
+def too_few_descriptors(_: str, hard: str, __: Access) -> None:
     """Fewer than a keeper needs, for good."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(hard), int(hard)))
     said = ""
@@ -103,11 +104,21 @@ def no_processes(store: str, room: str, cold: str) -> None:
     asyncio.run(program())
 
 
-async def _attempt(bash: Bash, store: str, number: int) -> None:
-    """A command, one that leaves something running, a task, and a call as a model makes it."""
-    ctx = ToolContext(output_dir=store, limits=Limits(tasks=1000))
-    result = await bash.run(Request(f"echo {number}; exit 7", timeout=_SHORT))
-    assert _not_started(result) or (result.outcome, result.output) == (Exited(7), f"{number}\n"), result
+def _ready(access: Access) -> Bash:
+    """What confines a command is loaded with the first one, or raises OSError."""
+    bash = Bash(max_running=60)
+    bash.constraints(ToolContext(access=access))
+    return bash
+
+
+async def _attempt(bash: Bash, store: str, number: int, access: Access = "unrestricted") -> None:
+    """A command, one with a keeper of its own, one that leaves something running, a task, and a call as a model makes
+    it."""
+    ctx = ToolContext(output_dir=store, access=access, limits=Limits(tasks=1000))
+    leftovers: Leftovers
+    for leftovers in ("keep", "detach"):
+        result = await bash.run(Request(f"echo {number}; exit 7", timeout=PATIENCE, leftovers=leftovers), ctx)
+        assert _not_started(result) or (result.outcome, result.output) == (Exited(7), f"{number}\n"), result
     result = await bash.run(Request("echo x | cat; sleep 0.1 & exit 7", timeout=_SHORT), ctx)
     assert _not_started(result) or isinstance(result.outcome, Exited | TimedOut), result
     with suppress(InvalidRequest):  # there is no descriptor for its directory
