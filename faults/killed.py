@@ -7,7 +7,7 @@ import os
 import signal
 from contextlib import suppress
 
-from faults.count import COUNT, COUNTED, PATIENCE
+from faults.count import COUNT, COUNTED, PATIENCE, STUBBORN
 from faults.round import Round, need
 from nacre import Request, ToolContext
 from nacre.result import Cancelled, Ended, Exited, Lost, Outcome, Result, Running, Signalled, Started
@@ -115,9 +115,9 @@ def _begun(round: Round) -> set[str]:
 
 
 async def shell(round: Round) -> None:
-    """The shell of a command: it ends so, and what it had left running ends with it."""
+    """The shell of a command: it ends so, and what it had left running ends with it, however stubborn that is."""
     result: Result | None = None
-    request = Request(f"(setsid sleep 300 &); {round.counting()}; exit 7", leftovers="end")
+    request = Request(f"{STUBBORN}; {round.counting()}; exit 7", leftovers="end")
     async for event in round.bash.stream(request, ToolContext()):
         if isinstance(event, Started):
             with suppress(ProcessLookupError):
@@ -130,11 +130,12 @@ async def shell(round: Round) -> None:
             result = event.result
     assert result is not None
     _has_printed(round, result, Signalled)
+    await round.is_gone(result)
 
 
 def _has_printed(round: Round, result: Result, kind: type[Outcome]) -> None:
     """All that it had printed before it was killed, and if it was not, all of it."""
-    whole = (result.outcome, result.output) == (Exited(7), COUNTED)
-    cut = isinstance(result.outcome, kind) and COUNTED.startswith(result.output)
-    need(whole or cut, f"the command: {result.summary}, {result.output!r}")
-    need(result.output.startswith(round.noted()), f"it had printed {round.noted()!r}, and gave {result.output!r}")
+    whole = (result.outcome, result.stdout) == (Exited(7), COUNTED)
+    cut = isinstance(result.outcome, kind) and COUNTED.startswith(result.stdout)
+    need(whole or cut, f"the command: {result.summary}, {result.stdout!r}")
+    need(result.stdout.startswith(round.noted()), f"it had printed {round.noted()!r}, and gave {result.stdout!r}")

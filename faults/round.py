@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,16 +27,23 @@ from typing import Any, TypeAlias
 import pytest
 
 from faults.below import below, bury, lasting, no_way_out
-from faults.count import COUNT, COUNTED, PATIENCE
+from faults.count import COUNT, COUNTED, GRACE, PATIENCE
 from nacre import Bash, Limits, Request, ToolContext
 from nacre.keeper.client import client
-from nacre.result import Exited
+from nacre.profiles import DEFAULT
+from nacre.result import Exited, Result
 from nacre.tasks import Tasks
-from tests.support.census import fds, strays
+from tests.support.census import fds, is_alive, strays
 from tests.support.hosts import run_host
+from tests.support.waiting import until
 
 _LEAVING = 30.0
 """Seconds for everything to be gone after a round, which only what stays can take."""
+_ENDING = 10.0
+"""Seconds for what a command left running to be gone after its end, while its keeper lives."""
+_MORE, _MOST = 20, 8
+"""Commands that a keeper runs once more, and how many descriptors it may have more then: another shell may stand ready,
+but not one descriptor for each."""
 
 
 class Wrong(Exception):
@@ -54,7 +61,7 @@ class Round:
 
     random: random.Random
     place: Path
-    bash: Bash = field(default_factory=Bash)
+    bash: Bash = field(default_factory=lambda: Bash(replace(DEFAULT, grace=GRACE)))
     may_stay: tuple[str, ...] = ()
     """Temporary files, as patterns of their names, that nobody is left to remove."""
 
@@ -116,6 +123,12 @@ class Round:
         """Which processes it is made of."""
         facts: dict[str, Any] = json.loads((self.store / task / "process.json").read_text())
         return facts
+
+    async def is_gone(self, ended: Result) -> None:
+        """What a command has left running, by the numbers that it printed, is ended; it is not only said to be."""
+        need(not ended.running, f"said to be running: {ended.running}")
+        pids = [int(word) for word in ended.stderr.split() if word.isdigit()]
+        await until(lambda: not any(map(is_alive, pids)), f"the end of {pids}", within=_ENDING)
 
     async def has_counted(self, *tasks: str) -> None:
         """These tasks have lived, so nothing of them is lost."""
@@ -181,9 +194,20 @@ async def _afterwards(round: Round) -> None:
     """The next command works, and whatever is said of tasks is true."""
     result = await round.bash.run("echo next")
     need(result.output == "next\n", f"the next command: {result.summary}, {result.output!r}")
+    await _keeper_lets_go(round)
     for task in round.tasks.list() if round.store.is_dir() else ():
         need(not task.alive, f"{task.id} is still said to run")
         need(task.state != "broken", f"{task.id} is broken: {task.problem}")
+
+
+async def _keeper_lets_go(round: Round) -> None:
+    """Of the descriptors of each command. Where nobody may look, there is nothing to see."""
+    keeper, before = round.keeper, fds(round.keeper)
+    for _ in range(_MORE):
+        await round.bash.run("true")
+    if before is not None and keeper == round.keeper:
+        most = before + _MOST
+        await until(lambda: (fds(keeper) or 0) <= most, f"its keeper to have {most} descriptors", within=_ENDING)
 
 
 def _left(there: Set[int]) -> dict[int, str]:

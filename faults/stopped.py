@@ -7,43 +7,51 @@ import os
 import signal
 from contextlib import suppress
 
-from faults.count import COUNT, COUNTED, PATIENCE
+from faults.count import COUNT, COUNTED, GRACE, PATIENCE, STUBBORN
 from faults.round import Round, need
 from nacre import Request
-from nacre.result import Exited
+from nacre.result import Exited, TimedOut
 from tests.support.hosts import started_host
 
+_LATE = f"trap '' TERM; {STUBBORN}; echo $$ >&2; sleep 300"
+"""Nothing of it ends before KILL."""
 _HOST = """
     import asyncio, sys
+    from dataclasses import replace
     from nacre import Bash, Request
+    from nacre.profiles import DEFAULT
+    from tests.support.census import is_alive
     async def main():
-        bash = Bash()
+        bash = Bash(replace(DEFAULT, grace=float(sys.argv[3])))
         print("ready", flush=True)
         late, counted = await asyncio.gather(
-            bash.run(Request("sleep 300", timeout=0.2)), bash.run(Request(sys.argv[1], timeout=60))
+            bash.run(Request(sys.argv[2], timeout=0.2)), bash.run(Request(sys.argv[1], timeout=60))
         )
-        print(late.summary, counted.summary, counted.output, sep="\\n", end="")
+        alive = [pid for pid in late.stderr.split() if is_alive(int(pid))]
+        print(late.summary, alive, counted.summary, counted.output, sep="\\n", end="")
     asyncio.run(main())
 """
 
 
 async def host(round: Round) -> None:
-    """The program: deadlines are kept by its keeper, and it misses nothing of what was printed meanwhile."""
-    with started_host(_HOST, COUNT) as program:
+    """The program: deadlines are kept by its keeper, nothing is left of what was late, however stubborn, and it misses
+    nothing of what was printed meanwhile."""
+    with started_host(_HOST, COUNT, _LATE, GRACE) as program:
         await round.begun(program)
         program.send_signal(signal.SIGSTOP)
         await round.moment()
         program.send_signal(signal.SIGCONT)
         said, _ = await asyncio.to_thread(program.communicate, timeout=PATIENCE)
-    need(said.removeprefix("ready\n") == f"timed out after 0.2 s\nexit 7\n{COUNTED}", f"it said {said!r}")
+    need(said.removeprefix("ready\n") == f"timed out after 0.2 s\n[]\nexit 7\n{COUNTED}", f"it said {said!r}")
 
 
 async def others(round: Round) -> None:
-    """One of the others: nothing is lost, and nothing is told that is not so."""
+    """One of the others: nothing is lost, nothing is told that is not so, and what is late ends as soon as it can."""
     task = await round.started()
     facts = round.facts(task)
     victim = round.random.choice((round.keeper, facts["keeper"][0], facts["pid"]))
     running = asyncio.ensure_future(round.bash.run(Request(COUNT, timeout=PATIENCE)))
+    late = asyncio.ensure_future(round.bash.run(Request(_LATE, timeout=0.2)))
     await round.moment()
     with suppress(ProcessLookupError):  # the task has ended
         os.kill(victim, signal.SIGSTOP)
@@ -53,4 +61,7 @@ async def others(round: Round) -> None:
         os.kill(victim, signal.SIGCONT)
     result = await asyncio.wait_for(running, PATIENCE)
     need((result.outcome, result.output) == (Exited(7), COUNTED), f"the command: {result.summary}, {result.output!r}")
+    ended = await asyncio.wait_for(late, PATIENCE)
+    need(isinstance(ended.outcome, TimedOut), f"what was late: {ended.summary}")
+    await round.is_gone(ended)
     await round.has_counted(task)

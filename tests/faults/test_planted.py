@@ -1,0 +1,115 @@
+"""A harness that cannot fail proves nothing: each of these plants what it is there to find, and it is found.
+
+Most of it happens in other processes. So what is planted stands in a copy of the source, which they and the program
+that plays the rounds all load.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.hosts import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.linux]
+WITHIN = 100.0
+"""Seconds; a round that finds something alive waits for its end before it says so."""
+
+
+class Change(NamedTuple):
+    path: str
+    before: str
+    after: str
+
+
+LADDER_WITHOUT_KILL = (
+    Change("keeper/run.py", "            self._kill_all(adopt)\n", ""),
+    Change("keeper/run.py", "            send_signal(-group, signal.SIGKILL)\n", "            pass\n"),
+    Change(
+        "keeper/run.py",
+        "            send_signal(pid, signal.SIGKILL)\n        return",
+        "            pass\n        return",
+    ),
+)
+LOST_LAST_BYTE = (
+    Change(
+        "keeper/log.py",
+        "        pieces = [(0, self._head, 0)]\n",
+        "        self._head -= 1\n        self.seen -= 1\n        pieces = [(0, self._head, 0)]\n",
+    ),
+)
+LEAK_IN_THE_PROGRAM = (
+    Change(
+        "keeper/live.py",
+        "            self._control.close()\n",
+        "            os.dup(0)\n            self._control.close()\n",
+    ),
+)
+LEAK_IN_THE_KEEPER = (
+    Change("keeper/care.py", "        run.fds.clear()\n", "        run.fds.clear()\n        os.dup(0)\n"),
+)
+PRIVATE_DIRECTORY_STAYS = (
+    Change("keeper/serve.py", "        for directory in self.directories:\n            remove_tree(directory)\n", ""),
+)
+PRIVATE_DIRECTORY_OF_NONE_STAYS = (
+    Change("keeper/client.py", "                undo.callback(_remove_empty, alone)", "                pass"),
+)
+
+
+def said(place: Path, changes: tuple[Change, ...], fault: str, seed: int = 0, rounds: int = 1) -> str:
+    """What the rounds print with these changes; they have to fail."""
+    source = place / "src"
+    shutil.copytree(ROOT / "src", source)
+    for path, before, after in changes:
+        file = source / "nacre" / path
+        text = file.read_text()
+        assert text.count(before) == 1, f"{path} has changed: {before!r}"
+        file.write_text(text.replace(before, after))
+    done = subprocess.run(
+        [sys.executable, "-m", "faults", "--fault", fault, "--rounds", str(rounds), "--seed", str(seed)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(source)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, ""), done
+    return done.stdout
+
+
+@pytest.mark.parametrize("fault", ["shell killed", "program stopped", "keeper or shell stopped"])
+def test_a_ladder_that_never_kills_is_found(tmp_path: Path, fault: str) -> None:
+    assert said(tmp_path, LADDER_WITHOUT_KILL, fault)
+
+
+@pytest.mark.parametrize("fault", ["keeper killed", "keeper or shell stopped"])
+def test_a_task_s_log_that_lacks_its_last_byte_is_found(tmp_path: Path, fault: str) -> None:
+    assert "has lost something" in said(tmp_path, LOST_LAST_BYTE, fault)
+
+
+def test_a_descriptor_that_each_run_costs_the_program_is_found(tmp_path: Path) -> None:
+    assert "descriptors are open" in said(tmp_path, LEAK_IN_THE_PROGRAM, "shell killed")
+
+
+def test_a_descriptor_that_each_run_costs_its_keeper_is_found(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may look into a keeper")
+    assert "its keeper to have" in said(tmp_path, LEAK_IN_THE_KEEPER, "shell killed")
+
+
+def test_a_private_directory_that_stays_is_found(tmp_path: Path) -> None:
+    assert "temporary files stay" in said(tmp_path, PRIVATE_DIRECTORY_STAYS, "program killed", rounds=3)
+
+
+def test_a_private_directory_of_what_could_not_start_is_found(tmp_path: Path) -> None:
+    assert "temporary files stay" in said(
+        tmp_path, PRIVATE_DIRECTORY_OF_NONE_STAYS, "descriptors run out", seed=2, rounds=3
+    )
