@@ -5,10 +5,24 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _PLACE = Path(__file__).parents[1] / "tests" / "corpus" / "commands.jsonl"
+PROJECT, HOME = "/home/dev/project", "/home/dev"
+"""Where they would run, if nothing else is said, and whose they are."""
+
+
+@cache
+def _entries() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _PLACE.read_text().splitlines()]
 
 
 @cache
 def commands() -> list[str]:
-    return [json.loads(line)["command"] for line in _PLACE.read_text().splitlines()]
+    return [entry["command"] for entry in _entries()]
+
+
+@cache
+def harmless() -> dict[str, bool]:
+    """Each of those that would run in the project, and whether it is to be allowed."""
+    return {entry["command"]: entry["want"] == "allow" for entry in _entries() if "cwd" not in entry}

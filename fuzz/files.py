@@ -1,12 +1,20 @@
-"""Payloads that others write: hooks' JSON. Damaged, they are answered with a refusal, and nothing else."""
+"""Payloads that others write: hooks' JSON, whole or damaged, with commands of the corpus. What cannot be understood is
+refused; a command gets the answer that `check` has for it, as its agent understands it; all else is let pass."""
 
 from __future__ import annotations
 
 import json
 import random
 from pathlib import Path
+from typing import Any
 
+from fuzz.corpus import commands
+from fuzz.heard import ELSE, UNCLEAR, Call, heard
+from nacre import check
+from nacre.config import policy_for
 from nacre.hooks.answer import answer
+from nacre.hooks.dialect import Reply
+from nacre.verdict import Decision
 
 _HERE = Path(__file__).parents[1]
 _HOSTILE = (
@@ -55,14 +63,17 @@ class Hook:
     def __init__(self) -> None:
         folder = _HERE / "tests" / "hooks" / "payloads"
         cases = [case for file in sorted(folder.glob("*.json")) for case in json.loads(file.read_text())["cases"]]
-        self._payloads = [json.dumps(case["payload"]).encode() for case in cases]
+        self._payloads: list[dict[str, Any]] = [case["payload"] for case in cases]
 
     def close(self) -> None:
         pass
 
     def invent(self, seed: int) -> bytes:
         made = random.Random(seed)
-        return damaged(made.choice(self._payloads), made)
+        payload = made.choice(self._payloads)
+        if made.random() < 0.5:
+            payload = _with(made.choice(commands()), payload)
+        return damaged(json.dumps(payload).encode(), made)
 
     def wrong(self, case: bytes) -> str:
         reply = answer(case)
@@ -70,6 +81,37 @@ class Hook:
             return f"exit code {reply.code}"
         if reply.code == 2 and not reply.err.strip():
             return "a refusal without a reason"
-        if reply.out:
-            json.loads(reply.out)
-        return "nacre itself failed: " + reply.err if "nacre hook failed" in reply.err else ""
+        if "nacre hook failed" in reply.err:
+            return "nacre itself failed: " + reply.err
+        return _misunderstood(reply, heard(case))
+
+
+def _with(command: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """The same about another command, if it is about one."""
+    given = payload.get("tool_input")
+    if isinstance(given, dict) and isinstance(given.get("command"), str):
+        return {**payload, "tool_input": {**given, "command": command}}
+    return {**payload, "command": command} if isinstance(payload.get("command"), str) else payload
+
+
+def _misunderstood(reply: Reply, asked: Call | str) -> str:
+    said = _said(reply)
+    if asked == UNCLEAR:
+        return "" if said == "refuse" else f"it cannot be understood, and the answer is {said}"
+    if isinstance(asked, str):
+        assert asked == ELSE
+        return "" if said == "allow" else f"it is about no command, and the answer is {said}"
+    verdict = check(asked.command, cwd=asked.cwd, policy=policy_for(asked.cwd))
+    wanted = verdict.decision.value if verdict.decision is not Decision.ASK or asked.asks else "refuse"
+    if said != wanted:
+        return f"the verdict is {verdict.decision.value} ({verdict.rule}), and the answer is {said}"
+    return "" if said == "allow" or f"({verdict.rule})" in reply.err + reply.out else f"it is not for {verdict.rule}"
+
+
+def _said(reply: Reply) -> str:
+    """What an agent makes of it. Exit 2 stops a call, whatever else is said."""
+    if reply.code:
+        return "refuse"
+    out = json.loads(reply.out) if reply.out else {}
+    said: str = out.get("hookSpecificOutput", {}).get("permissionDecision") or out.get("permission", "allow")
+    return said

@@ -1,5 +1,6 @@
 """Any text gets a verdict: invented scripts, corpus commands, both damaged, up to 100 KB. It never raises, takes no
-longer than it may, and what says where something stands points into the text."""
+longer than it may, and what says where something stands points into the text. It is the right one where that is known:
+for a command of the corpus as it stands there, and for any text behind a line that is refused."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ import json
 import random
 import time
 
-from fuzz.corpus import commands
+from fuzz.corpus import HOME, PROJECT, commands, harmless
 from nacre import check
 from nacre.policy.permissions import Permissions
 from nacre.policy.policy import Policy
+from nacre.verdict import Decision
 from tests.support.scripts import Inventor
 
 SIGNS = "'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é\u202e\ufdd0:,@%^+-"
@@ -48,6 +50,12 @@ LARGEST = 100_000
 """Characters."""
 FIRST, EACH = 2.0, 0.0001
 """Seconds of the processor that a verdict may take, and what each character of the text may add: 12 for the largest."""
+_REFUSED, _RULE = "rm -rf /", "rm-root-or-home"
+"""A line, and the rule that refuses it."""
+_BEYOND = "too-complex"
+"""The rule that refuses what is not read to its end."""
+_JUDGED = 10_000
+"""Characters of a text whose verdict is looked at as well; all are timed."""
 _POLICY = Policy(
     permissions=Permissions(allow=("Bash(git:*)",), ask=("Bash(make *)",), deny=("Bash(curl * | sh)", "Bash(rm:*)"))
 )
@@ -84,14 +92,26 @@ class Reading:
         text = text.replace("\0", "")
         for policy in (Policy(), _POLICY):
             start = time.process_time()
-            verdict = check(text, cwd="/home/dev/project", policy=policy)
+            verdict = check(text, cwd=PROJECT, policy=policy)
             if said := self.slow(text, policy, time.process_time() - start):
                 return said
             json.dumps(verdict.to_dict())
             for finding in verdict.findings:
                 if not 0 <= finding.start <= finding.end <= len(text):
                     return f"{finding.rule} points outside of the text: {finding.start}, {finding.end}"
-        return ""
+        return _misjudged(text) if len(text) <= _JUDGED else ""
+
+
+def _misjudged(text: str) -> str:
+    wanted = harmless().get(text)
+    verdict = check(text, cwd=PROJECT, env={"HOME": HOME})
+    if wanted is not None and (verdict.decision is Decision.ALLOW) is not wanted:
+        return f"it is {'harmless' if wanted else 'not harmless'}, and the verdict is {verdict.decision.value}"
+    # bash has run a line before it reads the next: nothing that follows can undo it, or keep it from being run
+    verdict = check(f"{_REFUSED}\n{text}", cwd=PROJECT)
+    if verdict.decision is not Decision.REFUSE or verdict.rule not in (_RULE, _BEYOND):
+        return f"behind `{_REFUSED}` the verdict is {verdict.decision.value} ({verdict.rule})"
+    return ""
 
 
 def _damaged(text: str, made: random.Random, commands: list[str]) -> str:

@@ -11,18 +11,21 @@ import pytest
 from fuzz.reading import LARGEST
 from fuzz.repeating import whole
 from fuzz.target import TARGETS, attack
+from nacre import check
 from nacre.capture.record import Record
 from nacre.config.config import Entry, Origin
 from nacre.config.keys import KEYS, LISTS, Key
 from nacre.config.layers import Layers
 from nacre.frozen import replace
+from nacre.hooks.dialect import Reply, refusal
 from nacre.keeper.wire import Adoption, Start
 from nacre.output import Shaped, shape
+from nacre.shell import Script, read
 from nacre.shell.options import Shape
 from nacre.shell.wrappers import _SIMPLE
 from nacre.tasks.facts import asked_from, over_from
 from nacre.tasks.layout import Layout, lay_out
-from nacre.verdict import Decision, Verdict
+from nacre.verdict import Decision, Finding, Verdict
 
 pytestmark = pytest.mark.slow
 
@@ -202,6 +205,74 @@ def test_a_project_whose_rules_take_the_place_of_the_user_s_is_found(monkeypatch
 def test_a_wrapper_that_is_not_followed_is_found(name: str, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_SIMPLE, name, shape)
     assert _found("rewriting", 5_000)
+
+
+ALLOWED = Verdict(Decision.ALLOW)
+ASKED, REFUSED = (
+    Verdict(decision, (Finding("some-rule", decision, 0, 0, "it", "is so", ""),))
+    for decision in (Decision.ASK, Decision.REFUSE)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("nacre.hooks.answer.refusal", lambda reason: Reply(0)),
+        ("fuzz.files.answer", lambda payload: Reply(0)),
+        ("fuzz.files.answer", lambda payload: refusal("so")),
+        ("nacre.hooks.answer.judge", lambda heard, config: ALLOWED),
+        ("nacre.hooks.answer.judge", lambda heard, config: ASKED),
+        ("nacre.hooks.answer.judge", lambda heard, config: REFUSED),
+        ("nacre.hooks.answer.refusal", lambda reason: Reply(1, err="so")),
+        ("nacre.hooks.answer._once", dict),
+        ("nacre.hooks.claude_code._SHELLS", ("Bash",)),
+        ("nacre.hooks.claude_code._ASKS", ("default", "bypassPermissions", "auto", "dontAsk")),
+        ("nacre.hooks.gemini._joined", lambda place, below: place),
+    ],
+    ids=[
+        "what cannot be read", "all pass", "none pass", "all allowed", "all asked", "all refused", "another code",
+        "the last of two", "a tool is forgotten", "nobody is asked", "another directory",
+    ],
+)  # fmt: skip
+def test_a_hook_that_gives_another_answer_is_found(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(name, planted)
+    assert _found("hook", 2_000)
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [("reading", ALLOWED), ("reading", ASKED), ("reading", REFUSED), ("guessing", ALLOWED), ("guessing", REFUSED)],
+    ids=lambda each: each if isinstance(each, str) else each.decision.value,
+)
+def test_a_verdict_that_is_always_the_same_is_found(
+    target: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz.reading.check", lambda text, **_: verdict)
+    assert _found(target, 50)
+
+
+def test_a_verdict_on_the_last_line_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzz.reading.check", lambda text, **named: check(text.rpartition("\n")[2], **named))
+    assert _found("reading", 50)
+
+
+def _without_the_last(script: Script) -> Script:
+    del script.commands[-1:]
+    return script
+
+
+def _elsewhere(script: Script) -> Script:
+    for command in script.commands:
+        command.cwd = "/elsewhere"
+    return script
+
+
+@pytest.mark.parametrize("change", [_without_the_last, _elsewhere])
+def test_a_script_that_is_read_as_another_is_found(
+    change: Callable[[Script], Script], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz.running.read", lambda *given, **named: change(read(*given, **named)))
+    assert _found("running", 50)
 
 
 class _Broken:

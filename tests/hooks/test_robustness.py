@@ -25,6 +25,7 @@ GOOD = payload_of("claude-code", "no opinion")
         (b" \n\t", "it is empty"),
         (b"{", "it is no JSON"),
         (b"ls -la", "it is no JSON"),
+        (b'{"timeout": NaN}', "it is no JSON (NaN"),
         (b"[]", "it is no JSON object"),
         (b'"ls"', "it is no JSON object"),
         (b"null", "it is no JSON object"),

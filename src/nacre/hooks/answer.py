@@ -78,7 +78,7 @@ def decoded(payload: bytes) -> dict[str, Any] | Bad:
     if not payload.strip():
         return Bad("it is empty")
     try:
-        fields = json.loads(payload.decode(), object_pairs_hook=_once)
+        fields = json.loads(payload.decode(), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError:
         return Bad("it is not UTF-8")
     except RecursionError:
@@ -88,6 +88,11 @@ def decoded(payload: bytes) -> dict[str, Any] | Bad:
     except ValueError as error:
         return Bad(f"it is no JSON ({error})")
     return fields if isinstance(fields, dict) else Bad("it is no JSON object")
+
+
+def _no_number(name: str) -> None:
+    """Python reads `NaN` and `Infinity`, which no JSON has."""
+    raise ValueError(f"{name} is no number there")
 
 
 class _Twice(Exception):
