@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,13 @@ from textwrap import dedent
 
 import pytest
 
+import nacre
 from bench.peers import __main__ as command
+from bench.peers import venvs
 from bench.peers.__main__ import BLOCK, README, groups, watched, with_block
 from bench.peers.probes import PROBES, Facts
 from bench.peers.tables import SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
-from bench.peers.venvs import ROOT, Peer, interpreter, peers
+from bench.peers.venvs import ROOT, Peer, commit, interpreter, peers
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +89,27 @@ def test_each_adapter_says_what_it_needs_pinned_and_nacre_comes_first() -> None:
     assert [package for peer in known.values() for package in peer.packages if "==" not in package] == []
     assert [peer.name for peer in known.values() if not peer.about] == []
     assert interpreter(known["nacre"]) == sys.executable
+
+
+def test_nacre_has_a_version_as_every_peer_has() -> None:
+    rows = table((COLUMN,), [Findings(peers()[name]) for name in ("nacre", "nacre-call")]).splitlines()[2:]
+    assert rows == [f"| nacre {nacre.__version__} | – |", f"| nacre-call {nacre.__version__} | – |"]
+
+
+def test_the_page_says_which_commit_was_measured_if_that_can_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    for known, told in (("abc1234-dirty", f"{nacre.__version__}, commit abc1234-dirty"), ("", nacre.__version__)):
+        monkeypatch.setattr(command, "commit", lambda known=known: known)
+        assert f"would use instead of nacre (here {told}), each" in command.page([], 1.0, 1.0)
+
+
+def test_a_place_that_is_no_repository_has_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(venvs, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert commit() == ""
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        mine = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+        subprocess.run(["git", *mine, *words], cwd=tmp_path, check=True)
+    assert re.fullmatch("[0-9a-f]{7,}", commit())
 
 
 def test_each_probe_is_run_once_and_what_counts_around_it_has_a_process_of_its_own() -> None:

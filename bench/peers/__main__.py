@@ -19,10 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from textwrap import dedent
 
+import nacre
 from bench.measure import machine
 from bench.peers.probes import PROBES, Facts
 from bench.peers.tables import SHORT, TABLES, Findings, ahead, keepers, table
-from bench.peers.venvs import ROOT, VENVS, NotInstalled, Peer, interpreter, peers
+from bench.peers.venvs import ROOT, VENVS, NotInstalled, Peer, commit, interpreter, peers
 
 PAGE, README = ROOT / "bench" / "PEERS.md", ROOT / "README.md"
 FACTS = VENVS / "facts.json"
@@ -108,10 +109,11 @@ def watched(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
 def page(findings: list[Findings], took: float, load: float) -> str:
     tables = "\n\n".join(f"## {title}\n\n{table(columns, findings)}" for title, columns in TABLES.items())
     notes = "\n\n".join(note(found) for found in findings)
+    ours = ", commit ".join(filter(None, (nacre.__version__, commit())))
     return f"""# Peers, side by side
 
 `make peers`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}; it took {took / 60:.1f} minutes. The shell tools people
-would use instead of nacre, each in an environment of its own, behind one small [adapter](peers/adapters) that calls
+would use instead of nacre (here {ours}), each in an environment of its own, behind one small [adapter](peers/adapters) that calls
 what an agent of theirs calls, all with the same [probes](peers/probes.py). No containers: the local variant of each.
 Figures are of one run on one machine, whose load was {load:.1f} when it began. `subprocess` is no peer, but what the
 others can be compared with.

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import nacre
+
 ROOT = Path(__file__).parents[2]
 ADAPTERS = Path(__file__).parent / "adapters"
 VENVS = ROOT / ".venv-peers"
@@ -38,11 +40,24 @@ class Peer:
 
     @property
     def version(self) -> str:
+        if self.ours:
+            return nacre.__version__
         return self.packages[0].partition("==")[2] if self.packages else ""
 
     @property
     def ours(self) -> bool:
         return self.name in ("nacre", "nacre-call")
+
+
+def commit() -> str:
+    """Of nacre, as it stands here: short, and with `-dirty` if something of it is not committed. Empty where nobody can
+    know."""
+    describe = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        done = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def peers() -> dict[str, Peer]:
