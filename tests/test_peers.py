@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,14 @@ from bench.peers import __main__ as command
 from bench.peers import venvs
 from bench.peers.__main__ import BLOCK, README, groups, watched, with_block
 from bench.peers.probes import PROBES, Facts
-from bench.peers.tables import SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
+from bench.peers.tables import RACES, SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
 from bench.peers.venvs import ROOT, Peer, commit, interpreter, peers
 
 pytestmark = pytest.mark.slow
 
 PEER = Peer("peer", ("peer==1.2",), "3.11", "own", "What it is.")
+FIGURES = {"import", "first", "median", "p95", "resting", "took", "grew"}
+"""Facts of which less is better, whatever the probe."""
 COLUMN = Column("works", "tree", lambda facts: yes(facts["next"]))
 
 
@@ -187,6 +190,46 @@ def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> No
     called = Findings(Peer("nacre-call", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 0}})
     line = "- 20.0 ms to end everything when cancelled; less: quick (10.0 ms)."
     assert ahead([nacre, called, quick, sloppy]) == [line]
+
+
+def test_whoever_is_ahead_in_any_column_of_figures_is_named() -> None:
+    """Each of them is a race: of the slowest few as of the median."""
+    facts: Facts = dict.fromkeys(FIGURES, 2.0)
+    nacre = Findings(Peer("nacre", (), "3.11", "own", ""), dict.fromkeys(PROBES, facts))
+    lines = ahead([nacre, Findings(PEER, dict.fromkeys(PROBES, dict.fromkeys(FIGURES, 1.0)))])
+    shown = {(column.probe, name) for columns in TABLES.values() for column in columns for name in _figures(column)}
+    assert {(race.probe, race.fact) for race in RACES} == shown
+    assert len(lines) == len(shown) == sum("less: peer (" in line for line in lines)
+
+
+class _Noted(dict[str, Any]):
+    """Facts that remember which of them were looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            ended="exit", text="", told=1, right=100, objects=1, left=0, running=0, **dict.fromkeys(FIGURES, 1.0)
+        )
+        self.seen: set[str] = set()
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+    def __getitem__(self, name: str) -> Any:
+        self.seen.add(name)
+        return super().__getitem__(name)
+
+
+def _figures(column: Column) -> set[str]:
+    """Which figures it shows."""
+    facts = _Noted()
+    column.cell(facts)
+    return facts.seen & FIGURES
+
+
+def test_a_command_that_takes_the_host_s_input_is_not_ahead() -> None:
+    nacre = Findings(Peer("nacre", (), "3.11", "own", ""), {"read": {"took": 0.02, "stole": False}})
+    thief = Findings(PEER, {"read": {"took": 0.01, "stole": True}})
+    assert ahead([nacre, thief]) == ["- 20.0 ms to return from `read x`, which has no input; less: nobody."]
 
 
 def test_who_keeps_state_is_named_with_what() -> None:

@@ -113,8 +113,9 @@ def page(findings: list[Findings], took: float, load: float) -> str:
     return f"""# Peers, side by side
 
 `make peers`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}; it took {took / 60:.1f} minutes. The shell tools people
-would use instead of nacre (here {ours}), each in an environment of its own, behind one small [adapter](peers/adapters) that calls
-what an agent of theirs calls, all with the same [probes](peers/probes.py). No containers: the local variant of each.
+would use instead of nacre (here {ours}), each in an environment of its own, behind one small
+[adapter](peers/adapters) that calls what an agent of theirs calls, all with the same [probes](peers/probes.py).
+No containers: the local variant of each.
 Figures are of one run on one machine, whose load was {load:.1f} when it began. `subprocess` is no peer, but what the
 others can be compared with.
 
@@ -130,7 +131,8 @@ after {PROBES["tree"].limit:g} seconds or more.
 
 ## Where others are ahead
 
-What nacre (the row `nacre`) needs, and who needs less of it:
+What nacre (the row `nacre`) needs, by every figure above, and who needs less of it. Who left something running, took the
+host's input or did not do what was asked is in no race:
 
 {chr(10).join([*ahead(findings), keepers(findings)])}
 

@@ -193,22 +193,27 @@ class Race:
         """None: it did not take part, or did not do what it was to do."""
         facts = found.facts.get(self.probe, {})
         value = facts.get(self.fact)
-        took_part = not facts.get("left") and facts.get("right", MANY) in (True, MANY) and facts.get("told", True)
-        return value if isinstance(value, int | float) and took_part else None
+        did = facts.get("right", MANY) in (True, MANY) and facts.get("told", True)
+        harmed = facts.get("left") or facts.get("stole")
+        return value if isinstance(value, int | float) and did and not harmed else None
 
 
 RACES = (
     Race("to be imported", "echo", "import"),
     Race("to open and run the first `echo`", "echo", "first"),
     Race("to run an `echo`", "echo", "median"),
+    Race("to run 95 of 100 `echo`, each", "echo", "p95"),
     Race("of memory at rest", "echo", "resting", megabytes),
     Race(f"for {MANY} at once", "many", "took"),
     Race("to return from `sleep 300 & echo done`", "background", "took"),
     Race("to end everything when cancelled", "cancel", "took"),
     Race(f"to have ended a tree of processes, timeout ({TIMEOUT:g} s) included", "tree", "took"),
+    Race("for the same with a `setsid` child", "setsid", "took"),
     Race("for the same where all of them ignore TERM", "stubborn", "took"),
     Race("to take in 50 MB", "flood", "took"),
     Race("more memory for 50 MB", "flood", "grew", megabytes),
+    Race("to return from `read x`, which has no input", "read", "took"),
+    Race("to return from `cat`, which has none", "cat", "took"),
 )
 
 
