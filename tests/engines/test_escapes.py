@@ -14,6 +14,7 @@ from nacre.engines import Bubblewrap, Containers
 from nacre.result import Exited, NotStarted, TimedOut
 from tests.engines.conftest import IMAGE, Place, engine_named
 from tests.support.confined import HERE
+from tests.support.disks import small_disk
 from tests.support.lifeline import Lifeline
 
 LETTER = (
@@ -214,6 +215,59 @@ async def test_what_is_hidden_or_protected_cannot_be_moved_away_with_what_holds_
     assert "secrets" not in result.out.text
     assert (place.directory / "secrets/deep/file").read_text() == "secrets\n"
     assert (place.directory / "rules/deep/file").read_text() == "rules\n"
+
+
+async def test_what_is_mounted_in_a_workspace_can_only_be_read_too(place: Place) -> None:
+    with small_disk(place.directory / "a disk", "1m") as disk, small_disk(disk / "another", "1m") as another:
+        (disk / "file").write_text("before\n")
+        command = "cat 'a disk/file'; for f in 'a disk'/{file,new} 'a disk'/another/new; do echo after >\"$f\"; done"
+        result = await place.run(command, access="restricted")
+        assert result.out.text == "before\n"
+        assert ((disk / "file").read_text(), [*another.iterdir()]) == ("before\n", [])
+        assert {each.name for each in disk.iterdir()} == {"file", "another"}
+
+
+async def test_what_comes_to_be_mounted_there_can_only_be_read_too(place: Place) -> None:
+    await place.run("true", access="restricted")
+    with small_disk(place.directory / "disk", "1m") as disk:
+        (disk / "file").write_text("before\n")
+        result = await place.run("cat disk/file; echo after >disk/file; echo after >disk/new", access="restricted")
+        assert result.out.text == "before\n"
+        assert [(each.name, each.read_text()) for each in disk.iterdir()] == [("file", "before\n")]
+
+
+async def test_what_is_mounted_in_what_is_protected_can_only_be_read_too(place: Place) -> None:
+    if place.bash.engine.name == "local" and not HERE.mounts:
+        pytest.skip("without mounts, what is protected is put back, and not what is mounted there")
+    rules = place.directory / "rules"
+    rules.mkdir()
+    with small_disk(rules / "disk", "1m") as disk, small_disk(place.directory / "other", "1m") as other:
+        command = "touch rules/disk/new; touch other/new"
+        await place.run(command, access="workspace", protected=("rules",))
+        assert ([*disk.iterdir()], [*other.iterdir()]) == ([], [other / "new"])
+
+
+@pytest.mark.parametrize("access", ["restricted", "workspace"])
+async def test_nothing_of_a_hidden_directory_is_there(place: Place, access: str) -> None:
+    if place.bash.engine.name == "local" and not HERE.mounts:
+        pytest.skip("without mounts, nothing in a workspace can be hidden")
+    deep = place.directory / ".git" / "hooks"  # protected, and hidden with what holds it
+    deep.mkdir(parents=True)
+    for directory in (deep, deep.parent):
+        (directory / "file").write_text("private\n")
+    command = "cat .git/file .git/hooks/file; echo .git/* .git/hooks/*; echo new >.git/new"
+    result = await place.run(command, access=access, hidden=(".git",))
+    assert result.out.text == ".git/* .git/hooks/*\n"
+    assert not (deep.parent / "new").exists()
+
+
+async def test_what_is_mounted_in_what_is_hidden_is_hidden(place: Place) -> None:
+    hidden = place.directory / "hidden"
+    hidden.mkdir()
+    with small_disk(hidden / "disk", "1m") as disk:
+        (disk / "file").write_text("private\n")
+        result = await place.run("cat hidden/disk/file; ls hidden/disk", access="restricted", hidden=("hidden",))
+        assert result.out.text == ""
 
 
 @pytest.mark.linux

@@ -16,7 +16,7 @@ import threading
 import time
 
 from nacre.blocking import beside
-from nacre.engines.flags import Made, flags
+from nacre.engines.flags import EMPTY, Made, flags
 from nacre.engines.inside import REAP, WARD
 from nacre.engines.letters import make_pipe
 from nacre.engines.scripts import holder
@@ -115,8 +115,9 @@ class Container:
         )
 
     def _prepare(self) -> None:
-        os.mkdir(self.letters)
-        os.chmod(self.letters, 0o755)  # whoever it runs as has to read here; nobody else gets past the folder above
+        for path in (self.letters, os.path.join(self.letters, EMPTY)):
+            os.mkdir(path)
+            os.chmod(path, 0o755)  # whoever it runs as has to read here; nobody else gets past the folder above
         os.mkfifo(self.hold, 0o600)
         make_pipe(os.path.join(self.letters, "up"))
         for name, program in (("ward", WARD), ("reap", REAP)):

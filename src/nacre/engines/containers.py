@@ -115,9 +115,9 @@ class Containers(Engine):
                 network=wanted.network is True,
                 hidden=wanted.hidden,
                 asked=tuple(map(os.fspath, (*ctx.writable, *ctx.protected))),
-                found=found(own, wanted.workspace or _NOTHING, wanted.hidden),
+                found=found(own, wanted.workspace or _NOTHING, wanted.hidden, reads=ctx.access == "restricted"),
             )
-        _check_can_be_named(made.roots, self.name)
+        _check_can_be_named((*made.roots, *made.found.mounted), self.name)
         workspace = made.found.workspace
         return Enforceable(
             confinement=b"",

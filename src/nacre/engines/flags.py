@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 
+from nacre.engines.mounted import mounted_below
 from nacre.frozen import frozen
 from nacre.sandbox.workspace import Workspace, is_below
 from nacre.types import StrPath
 
 LETTERS = "/run/nacre"
 """Where a container finds what it is to run."""
+EMPTY = "empty"
+"""A directory beside the letters, with nothing in it: what covers a hidden one."""
 TAGS = 48
 """Bits of what a run is known by there, a limit on file locks."""
 _FIRST = (
@@ -30,11 +33,16 @@ class Found:
 
     workspace: Workspace
     places: tuple[tuple[int, int] | None, ...]
+    mounted: tuple[str, ...] = ()
+    """Where other file systems begin in what may only be read: a read-only mount does not cover them."""
 
 
-def found(own: str, workspace: Workspace, hidden: tuple[str, ...]) -> Found:
-    """As it is now."""
-    return Found(workspace, tuple(map(_place, (own, *workspace.roots, *workspace.protected, *hidden))))
+def found(own: str, workspace: Workspace, hidden: tuple[str, ...], *, reads: bool = False) -> Found:
+    """As it is now. `reads`: all of it may only be read, not just what is protected."""
+    tops = (own, *workspace.roots) if reads else workspace.protected
+    mounted = tuple(path for path in mounted_below(tops) if not _is_in(path, hidden))
+    paths = (own, *workspace.roots, *workspace.protected, *hidden, *mounted)
+    return Found(workspace, tuple(map(_place, paths)), mounted)
 
 
 def _place(path: str) -> tuple[int, int] | None:
@@ -101,19 +109,20 @@ def flags(made: Made, *, name: str, letters: str) -> list[str]:
         given += ["--pids-limit", str(made.processes)]
     if made.user is not None:
         given += ["--user", made.user]
-    for mount in (_bind(letters, LETTERS, reads=True), *_mounts(made)):  # it writes to the letters' pipes all the same
+    own = _bind(letters, LETTERS, reads=True)  # it writes to the letters' pipes all the same
+    for mount in (own, *_mounts(made, f"{letters}/{EMPTY}")):
         given += ["--mount", mount]
     return [*given, *made.options, made.image, "-c", _FIRST]
 
 
-def _mounts(made: Made) -> list[str]:
-    """One for each path, the last word about it."""
+def _mounts(made: Made, empty: str) -> list[str]:
+    """One for each path, the last word about it; but nothing can be mounted in what is covered."""
     reads, workspace = made.access == "restricted", made.found.workspace
     mounts = {path: _bind(path, path, reads=reads) for path in (*made.roots, *workspace.pinned)}
-    mounts |= {path: _bind(path, path, reads=True) for path in workspace.protected}
-    mounts |= {path: _cover(path) for path in made.hidden if os.path.lexists(path) and _is_in(path, made.roots)}
-    mounts |= {path: _cover(path) for path in mounts if _is_in(path, made.hidden)}
-    return [*mounts.values()]
+    mounts |= {path: _bind(path, path, reads=True) for path in (*workspace.protected, *made.found.mounted)}
+    hidden = [path for path in made.hidden if os.path.lexists(path) and _is_in(path, made.roots)]
+    covers = {path: _cover(path, empty) for path in (*hidden, *mounts) if _is_in(path, made.hidden)}
+    return [mount for path, mount in {**mounts, **covers}.items() if not _is_in(os.path.dirname(path), (*covers,))]
 
 
 def _is_in(path: str, others: tuple[str, ...]) -> bool:
@@ -124,8 +133,9 @@ def _bind(source: str, target: str, *, reads: bool) -> str:
     return _row("type=bind", f"src={source}", f"dst={target}", *(["readonly"] if reads else []))
 
 
-def _cover(path: str) -> str:
-    return _row("type=tmpfs", f"dst={path}") if os.path.isdir(path) else _bind(os.devnull, path, reads=True)
+def _cover(path: str, empty: str) -> str:
+    """No tmpfs: podman would put into it what it is to cover."""
+    return _bind(empty if os.path.isdir(path) else os.devnull, path, reads=True)
 
 
 def _row(*fields: str) -> str:

@@ -1,0 +1,38 @@
+"""What is mounted below a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre.engines.mounted import mounted_below
+from tests.support.disks import small_disk
+
+
+def row(point: str) -> bytes:
+    return rf"40 29 0:36 / {point} rw,relatime shared:7 - tmpfs none rw,size=4k".encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("sub", "sub"), ("a b", r"a\040b"), ("a\nb", r"a\012b"), ("a\\040b", r"a\134040b"), ("ä", "ä")],
+)
+def test_a_path_is_read_as_the_kernel_writes_it(tmp_path: Path, name: str, written: str) -> None:
+    (tmp_path / name).mkdir()
+    assert mounted_below([str(tmp_path)], row(f"{tmp_path}/{written}")) == (f"{tmp_path}/{name}",)
+
+
+def test_it_is_below_and_there(tmp_path: Path) -> None:
+    for name in ("work", "works", "work/sub", "work/sub/deep"):
+        (tmp_path / name).mkdir()
+    points = ["", "/work", "/works", "/work/gone", "/work/sub/deep", "/work/sub"]
+    table = b"".join(row(f"{tmp_path}{point}") for point in points) + b"half a row\n"
+    assert mounted_below([f"{tmp_path}/work"], table) == (f"{tmp_path}/work/sub", f"{tmp_path}/work/sub/deep")
+
+
+@pytest.mark.linux
+def test_a_disk_is_found(tmp_path: Path) -> None:
+    assert mounted_below([str(tmp_path)]) == ()
+    with small_disk(tmp_path / "disk of ours", "64k") as disk:
+        assert mounted_below([str(tmp_path)]) == (str(disk),)
