@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import socket
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -215,6 +218,27 @@ async def test_what_is_hidden_or_protected_cannot_be_moved_away_with_what_holds_
     assert "secrets" not in result.out.text
     assert (place.directory / "secrets/deep/file").read_text() == "secrets\n"
     assert (place.directory / "rules/deep/file").read_text() == "rules\n"
+
+
+CONNECT = """LD_LIBRARY_PATH=$PWD ./perl -e 'socket(S,1,1,0)&&connect(S,pack("Sa*",1,"ear")) or die; print "through"'"""
+
+
+@pytest.mark.parametrize("access", ["restricted", "workspace"])
+async def test_no_unix_socket_is_open_where_that_is_said(place: Place, access: str) -> None:
+    perl = shutil.which("perl")
+    if perl is None:
+        pytest.skip("needs perl to connect with: an image has none")
+    for line in f"{perl}\n{subprocess.run(['ldd', perl], capture_output=True, text=True, check=True).stdout}".split():
+        if line.startswith("/"):
+            shutil.copy(line, place.directory)
+    directory = os.open(place.directory, os.O_PATH)
+    with socket.socket(socket.AF_UNIX) as ear:
+        ear.bind(f"/proc/self/fd/{directory}/ear")  # of a path, 107 bytes are taken
+        ear.listen()
+        result = await place.run(CONNECT, access=access)
+    os.close(directory)
+    assert result.out.text == ("" if "unix-sockets" in result.enforced else "through")
+    assert "unix-sockets" in result.enforced or "sockets" not in place.bash.constraints(place.context(access=access))
 
 
 async def test_what_is_mounted_in_a_workspace_can_only_be_read_too(place: Place) -> None:

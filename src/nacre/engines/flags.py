@@ -145,13 +145,13 @@ def _row(*fields: str) -> str:
 
 def enforced(made: Made) -> tuple[str, ...]:
     """Each part of what holds, by the names that results use. What is protected and does not exist has no mount over
-    it: it is compared before and after."""
+    it: it is compared before and after. Not `unix-sockets`: to those in the workspace it can connect, by a read-only
+    mount too, and a filter of ours would take the place of the engine's own, which is stricter in all else."""
     confined = made.access != "unrestricted"
     parts = {
         "container": True,
         "writes": True,  # nothing of this machine but the workspace is there
         "network": not made.network,
-        "unix-sockets": True,
         "abstract-sockets": not made.network,
         "signals": True,
         "tracing": True,
