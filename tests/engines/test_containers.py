@@ -93,6 +93,20 @@ async def test_it_has_its_own_environment_and_what_is_passed_by_name(
     assert result.out.text == "unset 2 /root nowhere\n"
 
 
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+
+
+async def test_no_process_in_it_has_the_proxies_of_this_machine(
+    made: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*PROXIES, *map(str.upper, PROXIES)):
+        monkeypatch.setenv(name, "http://user:password@proxy.example")
+    bash, command = made(), "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -i _proxy"
+    assert (await bash.run(command, ToolContext(working_dir=directory))).out.text == ""
+    wanted = ToolContext(working_dir=directory, pass_env=("http_proxy",))
+    assert (await bash.run("env | grep -ic _proxy", wanted)).out.text == "1\n"
+
+
 async def test_it_has_no_network_by_default(made: Any, directory: Path) -> None:
     result = await made().run("ls /sys/class/net", ToolContext(working_dir=directory))
     assert result.out.text == "lo\n"

@@ -87,7 +87,8 @@ class Container:
         with new_folder(Request(f"{self.program} run {self.made.image}"), ToolContext(), plan, "background") as folder:
             self._folder, self.letters = folder.path, os.path.join(folder.path, "letters")
             self._prepare()
-            command = [self.program, "run", *flags(self.made, name=self.name, letters=self.letters)]
+            run = [self.program, "run", *_without_proxies(self.program)]
+            command = [*run, *flags(self.made, name=self.name, letters=self.letters)]
             text = holder(command, remove=self.remove, letters=self.letters)
             await self._start(replace(plan, text=text), folder)
         tidy(store)
@@ -97,7 +98,7 @@ class Container:
             text=b"",
             bash=bash_path(),
             cwd="/",
-            env=host_environment(),
+            env=_environment(),
             stdin=None,
             merge=True,
             timeout=float("inf"),
@@ -207,6 +208,16 @@ class Container:
             _held.discard(self._hold)
             os.close(self._hold)
             self._hold = None
+
+
+def _environment() -> dict[str, str]:
+    """For the engine: without the proxies that podman would put into the container, with their passwords."""
+    return {name: value for name, value in host_environment().items() if not name.lower().endswith("_proxy")}
+
+
+def _without_proxies(program: str) -> list[str]:
+    """Nor those of the service that podman may ask; docker has no such option, and takes none from its surroundings."""
+    return ["--http-proxy=false"] if os.path.basename(program).startswith("podman") else []
 
 
 def _remedy(said: str) -> str:

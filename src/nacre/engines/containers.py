@@ -298,7 +298,8 @@ class _InContainer(Far):
             self._container.doubted = True
         if isinstance(word, Vanished):  # the keeper is gone, which would have ended it
             by_itself(self._bash, self._end, "9", "0.000")
-        if isinstance(meant, Stopped) and meant.reason != EXIT and not self.reply.ended:  # nobody saw it end
+        unseen = isinstance(meant, Stopped) and meant.reason != EXIT and not self.reply.ended
+        if unseen and not self.unborn:  # nobody saw it end
             self._container.doubted = True
             by_itself(self._bash, self._container.remove.encode())
         return meant

@@ -28,22 +28,33 @@ _AT_ONCE = 1 << 16
 
 class Letter:
     def __init__(self, path: str, text: bytes, go: bytes, others: Mapping[str, bytes] | None = None) -> None:
-        """OSError: it cannot be written."""
+        """OSError: it cannot be written, and nothing is left of it."""
         self.path = path
         os.mkdir(path)
-        os.chmod(path, 0o755)  # the command's user may be any; nobody else gets past the folder above
-        for name, data in {"text": text, "gate": b"go\n", "go": go, **(others or {})}.items():
-            file = os.path.join(path, name)
+        try:
+            self._write({"text": text, "gate": b"go\n", "go": go, **(others or {})})
+        except OSError:
+            self.discard()
+            raise
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        os.chmod(self.path, 0o755)  # the command's user may be any; nobody else gets past the folder above
+        for name, data in files.items():
+            file = os.path.join(self.path, name)
             with open(file, "xb") as stream:
                 stream.write(data)
             os.chmod(file, 0o644)
         for name in ("told", "state"):
-            make_pipe(os.path.join(path, name))
+            make_pipe(os.path.join(self.path, name))
 
     def shut(self) -> None:
-        """Nobody passes the gate any more."""
+        """Nobody passes the gate any more, and what there is to read is gone: other commands may see the folder. Who
+        has begun has read it."""
         with contextlib.suppress(OSError):
             os.truncate(os.path.join(self.path, "gate"), 0)
+        for name in ("go", "text"):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self.path, name))
 
     def discard(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -54,23 +65,31 @@ def make_pipe(path: str) -> None:
     os.chmod(path, 0o666)
 
 
+def _opened(pipe: str) -> int:
+    return os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 class Reply:
     """What comes back of one run: how it ended, by the shell that waits for it here, and its last directory and
     environment, by its own."""
 
     def __init__(self, letter: Letter, state: int | None, *, cwd: str, unstarted: str, lost: str = "") -> None:
-        """`state` is where the latter goes; the rest is what to say if it never began, or was not seen to end."""
-        self.note = payload(b"")
-        """A file for the shell here."""
+        """`state` is where the latter goes; the rest is what to say if it never began, or was not seen to end. OSError:
+        nothing could be heard of it, and the letter is gone."""
         self._state = state
         self._cwd = cwd
         self._unstarted = unstarted
         self._lost = lost or unstarted
         self._taken = 0
         self._loop = asyncio.get_running_loop()
-        self._pipe: int | None = None
-        if state is not None:
-            self._pipe = os.open(os.path.join(letter.path, "state"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with contextlib.ExitStack() as undo:
+            undo.callback(letter.discard)
+            self.note = payload(b"")
+            """A file for the shell here."""
+            undo.callback(os.close, self.note)
+            self._pipe = None if state is None else _opened(os.path.join(letter.path, "state"))
+            undo.pop_all()
+        if self._pipe is not None:
             self._loop.add_reader(self._pipe, self._take)
 
     def _take(self) -> None:
@@ -130,6 +149,7 @@ class Far:
         """`discard`: it is ours to do so when nobody listens any more."""
         self._letter = letter
         self._discard = discard
+        self._run: LiveRun | None = None
         self.reply = reply
 
     async def begin(self, plan: Plan, folder: Folder | None) -> LiveRun | Stillborn:
@@ -140,10 +160,15 @@ class Far:
             self._abandon()
             raise
         if isinstance(run, LiveRun):
-            run.beyond = self
+            run.beyond, self._run = self, run
         else:
             self._abandon()
         return run
+
+    @property
+    def unborn(self) -> bool:
+        """Not even its near end was seen to start."""
+        return self._run is not None and not self._run.began
 
     def _abandon(self) -> None:
         self._discard = True
@@ -158,7 +183,8 @@ class Far:
 
     def close(self) -> None:
         self.reply.close()
-        if self._discard:
+        unborn, self._run = self.unborn, None
+        if self._discard or unborn:  # nobody there would do it; and who is just beginning stops at it
             self._letter.discard()
 
 

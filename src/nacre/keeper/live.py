@@ -154,6 +154,11 @@ class LiveRun:
         return self._last_output - self._began
 
     @property
+    def began(self) -> bool:
+        """Its process here was seen to start."""
+        return self._pid is not None
+
+    @property
     def listening(self) -> bool:
         """No last word has been heard yet."""
         return self._listening
