@@ -181,16 +181,32 @@ def _forget(letter: str) -> str:
     return f"cd / && rm -rf -- {shlex.quote(letter)}"
 
 
-def holder(command: Sequence[str], *, remove: str, letters: str) -> bytes:
+def holder(command: Sequence[str], *, remove: str, letters: str, patience: float = 10.0) -> bytes:
     """Runs a container until nobody holds its standard input, and sees that it is gone then: an engine may wait long
-    for what was killed beside it."""
+    for what was killed beside it, and its program for an engine that does not answer: `patience` is how many seconds
+    either has then. `remove` is one command: what is killed is that, and no shell around it."""
     place = shlex.quote(letters)
-    return _encoded(f"""{{ read -r _; read -r -t 2 -u 6; {remove} >/dev/null 2>&1; }} <&0 6<> <(:) & last=$!
-{shlex.join(command)}
-code=$?
-kill $last 2>/dev/null
-wait $last 2>/dev/null
-{remove} >/dev/null 2>&1
+    return _encoded(f"""pause() {{ read -r -t "$1" -u 6; }}
+exec 6<> <(:)
+{shlex.join(command)} <&0 6<&- & client=$!
+{{
+    read -r _
+    pause 2
+    {remove} >/dev/null 2>&1 6<&- & removing=$!
+    pause {patience:.3f}
+    kill -9 $client $removing
+}} <&0 2>/dev/null & last=$!
+exec </dev/null
+{{
+    wait $client
+    code=$?
+    kill $last
+    {remove} >/dev/null 2>&1 6<&- & removing=$!
+    {{ pause {patience:.3f}; kill -9 $removing; }} & last=$!
+    wait $removing
+    kill $last
+    wait
+}} 2>/dev/null
 rm -rf -- {place}
 exit $code
 """)

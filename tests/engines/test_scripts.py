@@ -1,0 +1,37 @@
+"""The bash texts of engines, by themselves."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nacre.engines.scripts import holder
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import PATIENCE
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Lifeline:
+    return Lifeline(tmp_path / "life")
+
+
+@pytest.mark.parametrize("hangs", ["run", "rm", "run|rm"])
+def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
+    tmp_path: Path, life: Lifeline, hangs: str
+) -> None:
+    program, letters = tmp_path / "podman", tmp_path / "letters"
+    ways = f"{hangs}) exec sleep 300 ;; run) read -r _; exit 3 ;; rm) echo rm >>{tmp_path}/asked ;;"
+    program.write_text(f"#!/bin/bash\n{life.hold} case $1 in {ways} esac\n")
+    program.chmod(0o755)
+    letters.mkdir()
+    text = holder([str(program), "run"], remove=f"{program} rm", letters=str(letters), patience=0.2)
+    with subprocess.Popen(["bash", "-c", text], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as shell:
+        life.wait_held()
+        _, said = shell.communicate(timeout=PATIENCE)  # nobody holds it any more
+    assert (shell.returncode, said) == (137 if "run" in hangs else 3, b"")
+    assert not letters.exists()
+    assert "rm" in hangs or (tmp_path / "asked").read_text() == "rm\nrm\n"
+    life.wait_over()
+    life.close()
