@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from nacre import Bash
+from nacre.cli.engines import engines
+from nacre.cli.probes import Check
 from nacre.engines.bubblewrap import check
 from nacre.errors import EngineUnavailable
 from tests.cli.door import Nacre
@@ -69,3 +72,37 @@ def test_what_a_session_may_write_stays_where_it_was_begun(nacre: Nacre, tmp_pat
     assert run(f"echo >{elsewhere}/file", cwd=elsewhere) != 0
     assert run("echo >file", "--cwd", str(elsewhere)) == 0  # the person says so
     assert (sorted(path.name for path in work.iterdir()), (elsewhere / "file").exists()) == (["first"], True)
+
+
+ABOUT = "a container for each conversation, from an image with bash"
+
+
+@pytest.mark.parametrize("program", ["podman", "docker"])
+@pytest.mark.parametrize("works", [True, False])
+def test_a_program_for_containers_is_asked_whether_it_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, works: bool
+) -> None:
+    path, question = tmp_path / program, {"podman": "info", "docker": "version"}[program]
+    end = "" if works else "echo Error: no luck >&2; exit 125"
+    path.write_text(f"#!/bin/sh\n[ $1 = {question} ] || exit 9\n{end}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    found = {check.name: check for check in engines()}[f"engine {program}"]
+    assert found == (
+        Check(f"engine {program}", "ok", f"{ABOUT}; `{program} {question}` works, no container was started")
+        if works
+        else Check(f"engine {program}", "off", "Error: no luck.", f"See `{program} {question}`.")
+    )
+
+
+def test_podman_is_not_asked_by_a_user_for_whom_it_would_leave_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "podman").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
+    (tmp_path / "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    said = f"{ABOUT}; it is here, and was asked nothing"
+    assert Check("engine podman", "untested", said, "See `podman info`.") in engines()
+    assert not (tmp_path / "asked").exists()

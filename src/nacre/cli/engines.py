@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.metadata import PackageNotFoundError, version
 
@@ -13,7 +14,7 @@ from nacre.errors import EngineUnavailable
 
 _KNOCK = 1.0
 """Seconds for a cluster's head to take a connection."""
-_CONTAINERS = "a container for each conversation, from an image with bash; whether one can be started was not tried"
+_CONTAINERS = "a container for each conversation, from an image with bash"
 
 
 def engines() -> list[Check]:
@@ -29,17 +30,23 @@ def _bubblewrap() -> Check:
 
 
 def _podman() -> Check:
-    """Only whether it is here: whatever else a user without privileges asks it leaves a process behind."""
-    return Check("engine podman", "untested", _CONTAINERS) if shutil.which("podman") else _missing("podman")
+    """Asked by root only: whatever a user without privileges asks it leaves a process behind."""
+    if os.geteuid() == 0 or shutil.which("podman") is None:
+        return _asked("podman", "info")
+    return Check("engine podman", "untested", f"{_CONTAINERS}; it is here, and was asked nothing", "See `podman info`.")
 
 
 def _docker() -> Check:
-    words = said_by(["docker", "version"])
+    return _asked("docker", "version")  # which asks its daemon
+
+
+def _asked(program: str, question: str) -> Check:
+    words = said_by([program, question])
     if words is None:
-        return _missing("docker")
+        return _missing(program)
     if words:
-        return Check("engine docker", "off", words, "See `docker version`.")
-    return Check("engine docker", "untested", _CONTAINERS)
+        return Check(f"engine {program}", "off", words, f"See `{program} {question}`.")
+    return Check(f"engine {program}", "ok", f"{_CONTAINERS}; `{program} {question}` works, no container was started")
 
 
 def _missing(program: str) -> Check:
