@@ -51,6 +51,8 @@ class Bubblewrap(Engine):
 
     def __init__(self, program: str = "bwrap") -> None:
         self.program = program
+        self._path = ""
+        """Where it was found to be, and to work."""
 
     def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
         wanted = wanted_for(ctx, env)
@@ -80,7 +82,7 @@ class Bubblewrap(Engine):
         return any(is_below(real, root) for root in kept) or not any(is_below(real, each) for each in _PRIVATE)
 
     async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
-        program = await beside(check, self.program)
+        self._path = program = self._path or await beside(check, self.program)  # a thread is for the first run only
         path = os.path.join(private_directory() if folder is None else folder.path, f"letter-{os.urandom(6).hex()}")
         cwd = _there(plan.cwd)
         script = go(plan, tag=None, letter=shlex.quote(path), cwd=cwd, export={})
