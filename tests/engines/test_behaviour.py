@@ -9,11 +9,14 @@ import signal
 
 import pytest
 
-from nacre import Cancel, Limits, Request, Session
+from nacre import Bash, Cancel, Limits, Request, Session
+from nacre.frozen import replace
+from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Chunk, Ended, Exited, Running, Signalled, Started, TimedOut
 from nacre.tasks import Match, Tasks
 from tests.engines.conftest import Place
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import PATIENCE
 
 MB = 1_000_000
 
@@ -117,6 +120,14 @@ async def test_a_timeout_ends_who_ignores_being_asked(place: Place, life: Lifeli
 async def test_who_is_asked_to_end_can_say_a_last_word(place: Place) -> None:
     result = await place.run(Request("trap 'echo bye; exit 0' TERM; sleep 300 & wait", timeout=1))
     assert (result.outcome, result.out.text) == (TimedOut(1), "bye\n")
+
+
+async def test_who_ends_when_it_is_asked_to_is_not_waited_for(place: Place) -> None:
+    patient = Bash(replace(DEFAULT, grace=PATIENCE * 3), engine=place.bash.engine)
+    for access in ("unrestricted", "restricted"):
+        runs = [patient.run(Request("sleep 300", timeout=0.5), place.context(access=access)) for _ in range(4)]
+        async with asyncio.timeout(PATIENCE):
+            assert [result.outcome for result in await asyncio.gather(*runs)] == [TimedOut(0.5)] * 4
 
 
 async def test_a_cancel_ends_the_tree(place: Place, life: Lifeline) -> None:

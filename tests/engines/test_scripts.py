@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from nacre.engines.scripts import holder
+from nacre.keeper.prelude import prelude
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import PATIENCE
 
@@ -35,3 +37,13 @@ def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
     assert "rm" in hangs or (tmp_path / "asked").read_text() == "rm\nrm\n"
     life.wait_over()
     life.close()
+
+
+def test_a_shell_ends_though_nobody_listens_any_more(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
+    (tmp_path / "text").write_text("echo done; exit 3")
+    (tmp_path / "gate").write_text("go\n")
+    text = prelude(long=True, session=False, stages=False, startup=False, files=None, mark="told")
+    command = ["bash", "-c", 'exec bash -c "$1" 8<text 9<gate', "bash", text]
+    shell = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=False)
+    assert (shell.returncode, shell.stdout) == (3, b"done\n")

@@ -23,11 +23,11 @@ def go(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: Mapping[st
     """Becomes the command's shell. `letter` is the run's folder as it is seen there; `tag`, what it is known by where
     the keeper does not see it."""
     lines = [] if tag is None else [f"ulimit -x {tag} || exit 125"]  # it would be taken for nobody's
-    lines.append(f"echo begun >{letter}/told")
+    lines.append(f"echo begun 1<>{letter}/told")  # no reader, no end of waiting for one: it may be dead already
     if tag is not None:
         lines += [_EXPENDABLE, *_bounds(plan.limits)]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in export.items() if _can_be_exported(name)]
-    lines.append(f"if ! cd -- {shlex.quote(cwd)} 2>/dev/null; then echo lost >{letter}/told; exit 125; fi")
+    lines.append(f"if ! cd -- {shlex.quote(cwd)} 2>/dev/null; then echo lost 1<>{letter}/told; exit 125; fi")
     lines.append("unset OLDPWD")  # it has been nowhere else
     shell = prelude(
         long=True,

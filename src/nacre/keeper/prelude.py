@@ -66,11 +66,12 @@ def prelude(
     """`long`: the command is a file of its own, and the gate only says when. `stages`: say how each command of the last
     pipeline ended. `startup`: there is a BASH_ENV. `files`: how many descriptors the command may have, where only the
     shell itself can set that. `waits`: it exits when its jobs have ended. `mark`: a pipe, its path without
-    quotes, that is told with which status it exits; a signal lets it tell another, or none."""
+    quotes, that is told with which status it exits; a signal lets it tell another, or none. It is opened for both ways:
+    whoever listens may have been ended a moment before, and a pipe without a reader would not open."""
     limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
     before = (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "")
     wait = _WAIT if waits else ""
-    last = (f'{{ builtin printf "said %d\\n" "$?" >{mark};builtin set +x; }} 2>/dev/null;' if mark else "") + (
+    last = (f'{{ builtin printf "said %d\\n" "$?" 1<>{mark};builtin set +x; }} 2>/dev/null;' if mark else "") + (
         _TELL if session else ""
     )
     if last:
