@@ -131,8 +131,8 @@ after {PROBES["tree"].limit:g} seconds or more.
 
 ## Where others are ahead
 
-What nacre (the row `nacre`) needs, by every figure above, and who needs less of it. Who left something running, took the
-host's input or did not do what was asked is in no race:
+What nacre (the row `nacre`) needs, by every figure above, and who needs less of it. Who left something running, took
+the host's input or did not do what was asked is in no race:
 
 {chr(10).join([*ahead(findings), keepers(findings)])}
 
