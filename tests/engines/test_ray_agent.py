@@ -19,6 +19,7 @@ from nacre.engines.ray import agent as agents
 from nacre.engines.ray import workspace as workspaces
 from nacre.engines.ray.agent import Agent
 from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
+from nacre.engines.ray.head import Head
 from nacre.engines.ray.travel import MARK, Asked, Final, Sent, as_told_here, lean, sendable
 from nacre.engines.ray.turns import Turns
 from nacre.engines.ray.workspace import Shipped, digest_of, keep_archive, pack, real_context, real_directory, unpack
@@ -356,7 +357,7 @@ async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
             await fails.wait()
             raise NoRay.exceptions.ActorDiedError(agent.node)
 
-    connection = Connection(NoRay)
+    connection = Connection(NoRay, Head("", lambda address: None))
     agents = Unlucky(connection, {}, None, None)
     waiting = [asyncio.create_task(agents.on("node")) for _ in range(3)]
     await opening.wait()
@@ -376,7 +377,7 @@ async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch
         def __getattr__(self, name: str) -> object:
             pytest.fail(f"{name} was called")
 
-    connection = Connection(NoRay)
+    connection = Connection(NoRay, Head("", lambda address: None))
     agent, leases = Reached("node", Actor(), connection), Leases(Demand(bundle={}, labels={}), 1.0, connection)
     monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")  # the program has joined one again
     with pytest.raises(LeftCluster):

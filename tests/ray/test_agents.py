@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 
 import pytest
 
 from nacre import Bash, Cancel, Session, ToolContext
 from nacre.engines.ray import RayEngine, agents
+from nacre.engines.ray.connection import Connection
+from nacre.engines.ray.demand import Lease
+from nacre.engines.ray.leases import Leases
 from nacre.result import Chunk, Exited, Lost
 from nacre.tool import ending
 from tests.ray.conftest import Machines, Made
@@ -48,6 +52,36 @@ async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
     assert result.out.text == "part\n"
     await life.ended()
     assert (await bash.run("echo again")).out.text == "again\n"
+
+
+async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_thread(
+    machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = made(num_cpus=0.05, node=machines.nodes[1].node_id)
+    agent, bash = await agent_of(engine), Bash(engine=engine)
+    streams = [bash.stream("echo part; sleep 300") for _ in range(20)]
+    for stream in streams:
+        while not isinstance(await anext(stream), Chunk):
+            continue
+    ended, given_back, at_once = list[object](), list[Lease](), set[int]()
+    kill, remove = Connection.kill, Leases._remove
+
+    def killed(self: Connection, actor: object) -> None:
+        ended.append(actor)
+        kill(self, actor)
+
+    def removed(self: Leases, leases: list[Lease]) -> None:
+        given_back.extend(leases)
+        at_once.add(sum(thread.name == "nacre-errands" for thread in threading.enumerate()))
+        remove(self, leases)
+
+    monkeypatch.setattr(Connection, "kill", killed)
+    monkeypatch.setattr(Leases, "_remove", removed)
+    os.kill(agent, signal.SIGKILL)
+    results = await asyncio.wait_for(asyncio.gather(*map(ending, streams)), _LONG)
+    assert {type(result.outcome) for result in results} == {Lost}
+    await until(lambda: len(given_back) >= 20, "the leases' return", within=_LONG)
+    assert (len(ended), at_once) == (1, {1})
 
 
 async def test_a_run_that_had_not_begun_gets_another_agent(

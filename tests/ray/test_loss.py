@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nacre import Bash, Request, ToolContext
 from nacre.engines.ray import RayEngine
 from nacre.result import Chunk, Ended, Exited, Lost, Result
@@ -141,19 +143,40 @@ async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: 
     await life.ended(within=_LONG)
 
 
-async def test_a_program_without_the_token_is_not_let_in(machines: Machines) -> None:
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        (
+            {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64},
+            " does not know the token that this process has from ",
+        ),
+        ({}, " asks for a token, and this process has none."),
+        ({"RAY_AUTH_MODE": "token"}, " asks for a token, and this process has none."),
+        (
+            {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": "0" * 64},
+            " but RAY_AUTH_MODE does not say that it ",
+        ),
+    ],
+    ids=["wrong", "none", "none to show", "not shown"],
+)
+async def test_a_program_without_the_token_is_not_let_in(
+    machines: Machines, shown: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    """And is told so the first time, where Ray tries twenty times."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    env |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64, "RAY_NUM_REDIS_GET_RETRIES": "1"}
     driver = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", _DRIVER, machines.address, "true"],
-        env=env,
+        env={**env, **shown, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=_LONG,
     )
     assert driver.returncode != 0
-    assert "EngineUnavailable" in driver.stderr
+    last = driver.stderr.splitlines()[-1]
+    assert last.startswith(f"nacre.errors.EngineUnavailable: The Ray cluster at {machines.address} "), driver.stderr
+    assert said in last
+    assert driver.stderr.count("InvalidAuthToken: Authentication token is missing or incorrect\n") < 3
 
 
 async def test_a_command_does_not_inherit_the_token(machines: Machines, shared: RayEngine) -> None:

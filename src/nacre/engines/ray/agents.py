@@ -7,6 +7,7 @@ An agent that has ended is not a node that has: the next run that is placed ther
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 from nacre import __version__
 from nacre.engines.ray.agent import Agent
 from nacre.engines.ray.connection import AgentEnded, Connection, LeftCluster, NodeLost
+from nacre.engines.ray.waiting import looked_at, while_answered
 from nacre.engines.ray.workspace import Shipped
 from nacre.engines.shared import Shared
 from nacre.errors import EngineUnavailable
@@ -50,6 +52,11 @@ class Reached:
         self.heard = time.monotonic()
         self.asked: Future[Any] | None = None
         """Whoever wonders shares one question with the others."""
+        self._given_up = itertools.count()
+
+    def given_up(self) -> bool:
+        """Whether this is the first word of it."""
+        return next(self._given_up) == 0
 
     @property
     def silence(self) -> float:
@@ -168,14 +175,14 @@ class Agents:
         return agent
 
     async def _said(self, agent: Reached, name: str, *args: Any) -> Any:
-        """What one that is not known to be there says, waited for while there is a connection."""
+        """What one that is not known to be there says."""
         call = looked_at(asyncio.wrap_future(agent.call(name, *args).future()))
-        while not (await asyncio.wait([call], timeout=_LOOK))[0]:
-            self._connection.check()
-        return call.result()
+        return await while_answered(self._connection, call)
 
     def _end(self, agent: Reached) -> None:
-        self._connection.kill(agent.actor)
+        """Each run that was lost with it says so: it is told once."""
+        if agent.given_up():
+            self._connection.kill(agent.actor)
 
     def _start(self, node: str) -> Reached:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -213,9 +220,3 @@ class Agents:
         if isinstance(error, TimeoutError | exceptions.RayError) and not isinstance(error, exceptions.RayTaskError):
             return NodeLost(node)
         return error
-
-
-def looked_at(call: asyncio.Future[T]) -> asyncio.Future[T]:
-    """If it fails when nobody waits any more, nothing is said about that."""
-    call.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return call

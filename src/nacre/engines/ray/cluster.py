@@ -12,7 +12,10 @@ import warnings
 from concurrent.futures import Future
 from typing import Any
 
+from nacre.engines.ray import admission
+from nacre.engines.ray.admission import MODE, authenticates, is_refusal, not_let_in, show_token
 from nacre.engines.ray.connection import Connection
+from nacre.engines.ray.head import Head, outlived
 from nacre.errors import EngineUnavailable
 
 _lock = threading.Lock()
@@ -22,12 +25,12 @@ _trying: Future[None] | None = None
 _ADDRESS = "RAY_ADDRESS"
 _ANSWERS = 5.0
 """Seconds for a machine to take a connection."""
-_MODE = "RAY_AUTH_MODE"
-_TOKEN = "RAY_AUTH_TOKEN"
+_HEAD_ANSWERS = 2.0
+"""The same for one that has taken one before."""
 _OF_RAYLET = b"--gcs-address="
 _OPEN = (
     "This Ray cluster has no authentication: whoever reaches its ports can run anything on every node. Set "
-    f"{_MODE}=token, with one token, for all of its nodes and drivers."
+    f"{MODE}=token, with one token, for all of its nodes and drivers."
 )
 
 
@@ -62,12 +65,14 @@ def connect(address: str | None, patience: float) -> Connection:
     attempt = _attempt(ray, address)
     try:
         attempt.result(patience)
-    except Exception as error:  # ConnectionError, RuntimeError, AuthenticationError: all mean the same
+    except Exception as error:  # ConnectionError, RuntimeError and others: all but one mean the same
+        if is_refusal(ray, error):
+            raise not_let_in(address or os.environ.get(_ADDRESS)) from error
         why = _first_line(error) if attempt.done() else f"no answer in {patience:g} seconds"
         raise _unreachable(address, why) from error
     if not authenticates():
         warnings.warn(_OPEN, RuntimeWarning, stacklevel=2)
-    return Connection(ray)
+    return Connection(ray, Head(ray.get_runtime_context().gcs_address, lambda head: knock(head, _HEAD_ANSWERS)))
 
 
 def _attempt(ray: Any, address: str | None) -> Future[None]:
@@ -93,7 +98,9 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
         knock(named, _ANSWERS)
         # Else it tells our stdout, which is for what commands print, how its nodes fare. There is no setting.
         ray._private.worker._worker_logs_enabled = False
-        ray.init(address=address or "auto", log_to_driver=False, logging_level="ERROR")
+        with outlived(ray):
+            show_token(ray, address)
+            ray.init(address=address or "auto", log_to_driver=False, logging_level="ERROR")
     except BaseException as error:
         attempt.set_exception(error)
     else:
@@ -116,20 +123,14 @@ def _unreachable(address: str | None, why: str) -> EngineUnavailable:
     )
 
 
-def authenticates() -> bool:
-    """Whether this process shows a token. Where it shows none and was let in, nobody has to."""
-    return os.environ.get(_MODE, "").lower() == "token"  # Ray sets it where it has found a token by itself
-
-
 def would_authenticate() -> bool:
     """The same before there is a connection: Ray takes a token by itself where it looks for the cluster, too."""
-    return authenticates() or (_MODE not in os.environ and has_token() and not os.environ.get(_ADDRESS))
+    return authenticates() or (MODE not in os.environ and has_token() and not os.environ.get(_ADDRESS))
 
 
 def has_token() -> bool:
     """Whether there is one that could be shown."""
-    path = os.environ.get(f"{_TOKEN}_PATH") or os.path.expanduser("~/.ray/auth_token")
-    return bool(os.environ.get(_TOKEN)) or os.path.isfile(path)
+    return admission.token_from() is not None
 
 
 def address_at_hand() -> str | None:

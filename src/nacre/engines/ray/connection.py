@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from nacre.engines.ray.head import Head
 from nacre.errors import EngineUnavailable
 
 _LEFT = "This program has left the Ray cluster."
@@ -36,8 +37,9 @@ class LeftCluster(NodeLost):
 
 
 class Connection:
-    def __init__(self, ray: Any) -> None:
+    def __init__(self, ray: Any, head: Head) -> None:
         self.ray = ray
+        self.head = head
         self._id = _identity(ray)
 
     @property

@@ -13,7 +13,7 @@ from nacre.access import confine
 from nacre.cancel import Cancel
 from nacre.directories import directory_for
 from nacre.engines.engine import Engine, asked_for
-from nacre.engines.ray.agents import Agents, looked_at
+from nacre.engines.ray.agents import Agents
 from nacre.engines.ray.cluster import check_not_forked, connect, forked, load
 from nacre.engines.ray.connection import Connection, NodeLost
 from nacre.engines.ray.demand import AT, Demand
@@ -23,6 +23,7 @@ from nacre.engines.ray.run import RayRun, on
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.travel import MARK, Asked, Sent, lean, sendable
 from nacre.engines.ray.turns import Turns
+from nacre.engines.ray.waiting import looked_at
 from nacre.engines.ray.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.frozen import replace

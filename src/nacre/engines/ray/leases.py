@@ -20,6 +20,7 @@ from nacre.cancel import Cancel
 from nacre.engines.ray.cluster import forked, nodes
 from nacre.engines.ray.connection import Connection, LeftCluster
 from nacre.engines.ray.demand import Demand, Lease, closed, gone, nowhere
+from nacre.engines.ray.errands import Errands
 from nacre.engines.ray.queue import Queue
 from nacre.errors import EngineUnavailable
 
@@ -28,7 +29,9 @@ _ASKING = 8
 _LINGER = 1.0
 """Seconds that a free one is kept."""
 _LOOK = 1.0
-_WATCH = 5.0
+_WATCH = 2.0
+_CLOSING = 30.0
+"""Seconds for Ray to take back what it is given at last."""
 _SHUNNED = 60.0
 """Seconds for Ray to notice by itself that a node is gone."""
 
@@ -40,6 +43,8 @@ class Leases:
         self._connection = connection
         self._lock = threading.RLock()  # a signal handler may cancel what this thread just asks for
         self._queue = Queue()
+        self.errands = Errands("nacre-errands")
+        """What is told to Ray: each takes a while, and one node may take a thousand leases with it."""
         self._free: list[tuple[Lease, float]] = []
         self._askers: set[threading.Thread] = set()
         self._lost: dict[str, float] = {}
@@ -86,7 +91,7 @@ class Leases:
 
     def give_back(self, lease: Lease) -> None:
         """To Ray, not to the next: who knows what has become of its node."""
-        threading.Thread(target=self._remove, args=([lease],), daemon=True).start()
+        self.errands.add(lambda: self._remove([lease]))
 
     def shun(self, node: str) -> None:
         """Nothing more is to be placed there, if it can be elsewhere: Ray itself may take a while to notice."""
@@ -96,7 +101,7 @@ class Leases:
             there = [lease for lease, _ in self._free if lease.node == node]
             self._free = [row for row in self._free if row[0].node != node]
         if there:
-            threading.Thread(target=self._remove, args=(there,), daemon=True).start()
+            self.errands.add(lambda: self._remove(there))
 
     def answers(self, node: str) -> None:
         """It does, so there is nothing to be said against it."""
@@ -109,9 +114,14 @@ class Leases:
             free, self._free = [lease for lease, _ in self._free], []
             askers = list(self._askers)
         self._queue.refuse(closed())
-        self._remove(free)
+        if free:
+            self.errands.add(lambda: self._remove(free))
+        until = time.monotonic() + _CLOSING
+        while not self.errands.settle(_LOOK) and time.monotonic() < until and self._connection.head.answers:
+            continue
+        until = time.monotonic() + 2 * _LOOK
         for asker in askers:  # Ray does not survive that it is shut down while somebody waits in it
-            asker.join(2 * _LOOK)
+            asker.join(max(until - time.monotonic(), 0.0))
 
     # with the lock held
 
@@ -134,7 +144,8 @@ class Leases:
             asker.start()
 
     def _watch(self) -> None:
-        """Whoever asks may be stuck in a connection that is no more: those who wait are told all the same."""
+        """Whoever asks may be stuck in a connection that is no more, or behind a head that does not answer: those who
+        wait are told all the same."""
         if self._queue and not self._watching:
             self._watching = True
             _later(_WATCH, self._look)
@@ -142,8 +153,11 @@ class Leases:
     # without
 
     def _look(self) -> None:
-        if not self._connection.alive:
-            self._queue.refuse(LeftCluster())
+        try:
+            self._connection.check()
+            self._connection.head.check()
+        except EngineUnavailable as error:
+            self._queue.refuse(error)
         with self._lock:
             self._watching = False
             self._watch()

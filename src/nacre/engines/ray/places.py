@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -78,7 +77,7 @@ class Places:
                 if future is not None and future.exception() is None:
                     self.release(lease)
                 else:  # beside: this may be the very thread that would hear Ray's answer
-                    threading.Thread(target=self.lose, args=(lease, AgentEnded(agent.node), agent), daemon=True).start()
+                    self.leases.errands.add(lambda: self.lose(lease, AgentEnded(agent.node), agent))
 
         answer.future().add_done_callback(done)
         return done

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nacre.cancel import Cancel
-from nacre.engines.ray.agents import Agents, Reached, looked_at
+from nacre.engines.ray.agents import Agents, Reached
 from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
 from nacre.engines.ray.demand import Lease
 from nacre.engines.ray.places import Places
 from nacre.engines.ray.travel import Final, Sent
+from nacre.engines.ray.waiting import looked_at
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.frozen import replace
 from nacre.keeper.happenings import Happening, Printed, Stopped, Vanished

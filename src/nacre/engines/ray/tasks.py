@@ -11,9 +11,9 @@ import builtins
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nacre.engines.ray.agents import looked_at
 from nacre.engines.ray.cluster import nodes
 from nacre.engines.ray.connection import NodeLost
+from nacre.engines.ray.waiting import asked_of, looked_at, while_answered
 from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
 from nacre.frozen import frozen
 from nacre.tasks.log import LIMIT, Output
@@ -111,7 +111,7 @@ class RayTasks:
         """Each node, and where it is."""
         connection = (await self._engine.places()).connection
         connection.check()
-        return await asyncio.to_thread(nodes, connection.ray)
+        return await while_answered(connection, asked_of(lambda: nodes(connection.ray)))
 
     async def _ask(self, node: str, method: str, *args: Any, **options: Any) -> Any:
         places = await self._engine.places()

@@ -1,0 +1,87 @@
+"""Whether a cluster's head answers, and what is told to whom; nothing of Ray."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from nacre.engines.ray import head
+from nacre.engines.ray.errands import Errands
+from nacre.engines.ray.head import Head, HeadSilent, outlived
+from tests.support.waiting import PATIENCE
+
+_SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"
+REFUSED = OSError(111, "Connection refused")
+
+
+def head_that(*answers: OSError | None) -> Head:
+    knocks = iter(answers)
+
+    def knock(address: str) -> None:
+        if (answer := next(knocks)) is not None:
+            raise answer
+
+    return Head("10.0.0.7:6379", knock)
+
+
+def test_a_head_that_is_back_soon_is_not_complained_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(head, "_GOOD_FOR", 0.0)
+    known = head_that(None, REFUSED, None)
+    for _ in range(3):
+        known.check()
+
+
+def test_a_head_that_stays_silent_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(head, "_GOOD_FOR", 0.0)
+    monkeypatch.setattr(head, "_PATIENCE", 0.0)
+    with pytest.raises(HeadSilent, match=r"\(10.0.0.7:6379\) has not answered for 0 seconds: Connection refused"):
+        head_that(REFUSED).check()
+
+
+def test_nobody_knocks_twice_in_a_moment() -> None:
+    known = head_that(None)
+    assert [known.answers for _ in range(3)] == [True] * 3
+
+
+class NoRay:
+    class _raylet:
+        class Config:
+            @staticmethod
+            def initialize(given: str) -> None:
+                assert (given, os.environ[_SETTING]) == ("", str(365 * 24 * 3600))
+
+
+def test_how_long_ray_waits_for_a_head_is_said_for_the_time_in_which_it_connects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(_SETTING, raising=False)
+    with outlived(NoRay):
+        assert _SETTING in os.environ
+    assert _SETTING not in os.environ
+    monkeypatch.setenv(_SETTING, "7")
+    with outlived(NoRay):
+        assert os.environ[_SETTING] == "7"
+    assert os.environ[_SETTING] == "7"
+
+
+def test_a_thousand_errands_are_run_by_one_thread_in_their_order() -> None:
+    errands, go, ran, threads = Errands("errands"), threading.Event(), list[int](), set[int]()
+
+    def run(n: int) -> None:
+        go.wait(PATIENCE)
+        threads.add(threading.get_ident())
+        ran.append(n)
+        if n == 500:
+            raise OSError("in vain")
+
+    for n in range(1000):
+        errands.add(lambda n=n: run(n))  # type: ignore[misc]
+    assert not errands.settle(0.0)
+    go.set()
+    assert errands.settle(PATIENCE)
+    assert (ran, len(threads)) == (list(range(1000)), 1)
+    errands.add(lambda: run(1000))
+    assert errands.settle(PATIENCE)
+    assert ran[-1] == 1000
