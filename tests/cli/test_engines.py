@@ -106,3 +106,37 @@ def test_podman_is_not_asked_by_a_user_for_whom_it_would_leave_a_process(
     said = f"{ABOUT}; it is here, and was asked nothing"
     assert Check("engine podman", "untested", said, "See `podman info`.") in engines()
     assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tasks", "--engine", "ray"),
+        ("output", "bash-3f9c2a17@4f2a91c3"),
+        ("wait", "--engine=ray", "3f9c"),
+        ("kill", "3f9c@4f"),
+        ("write", "3f9c@4f", "text"),
+    ],
+    ids=" ".join,
+)
+def test_tasks_of_a_cluster_need_ray_and_say_so(nacre: Nacre, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "ray.py").write_text("raise ImportError('not here')\n")  # wherever this runs
+    done = nacre(*words, env={"PYTHONPATH": str(tmp_path)})
+    assert done.code == 125
+    assert done.err == b"nacre: Ray is not installed here (not here). Install it: pip install 'nacre[ray]'\n"
+
+
+def test_tasks_of_this_machine_are_those_of_every_other_engine(nacre: Nacre) -> None:
+    assert b"lists the others" in nacre("tasks", "--engine", "local").err
+    done = nacre("tasks", "--engine", "podman")
+    assert (done.code, b"'podman' keeps no tasks of its own. Write --engine ray" in done.err) == (125, True)
+
+
+def test_text_for_a_task_may_hold_any_sign(nacre: Nacre) -> None:
+    assert b"There is no task 'bash-3f9c2a17'" in nacre("write", "bash-3f9c2a17", "a@b").err
+
+
+def test_no_task_command_loads_a_cluster_s_client_unasked(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "ray.py").write_text("raise SystemExit(99)\n")
+    for words in (("tasks", "--all"), ("output", "bash-3f9c2a17"), ("wait", "3f9c"), ("kill", "3f9c"), ("clean",)):
+        assert nacre(*words, env={"PYTHONPATH": str(tmp_path)}).code in (0, 125)

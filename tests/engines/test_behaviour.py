@@ -13,7 +13,7 @@ from nacre import Bash, Cancel, Limits, Request, Session
 from nacre.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Chunk, Ended, Exited, Running, Signalled, Started, TimedOut
-from nacre.tasks import Match, Tasks
+from nacre.tasks import Match
 from tests.engines.conftest import Place
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE
@@ -165,7 +165,7 @@ async def test_two_run_at_the_same_time(place: Place, gate: Gate) -> None:
 async def test_a_background_task_is_read_and_ends(place: Place, gate: Gate) -> None:
     result = await place.run(Request(f"echo one; {gate.wait}; echo two; exit 5", mode="background"))
     assert isinstance(result.outcome, Running)
-    tasks, task = Tasks(place.directory.parent / "kept"), result.outcome.task
+    tasks, task = place.bash.engine.tasks(place.directory.parent / "kept"), result.outcome.task
     await tasks.wait(task, until=Match("one"), timeout=20)
     gate.open()
     await tasks.wait(task, timeout=20)
@@ -178,7 +178,7 @@ async def test_a_background_task_is_killed_with_all_of_it(place: Place, life: Li
     result = await place.run(Request(command, mode="background"))
     assert isinstance(result.outcome, Running)
     await life.held()
-    await Tasks(place.directory.parent / "kept").kill(result.outcome.task)
+    await place.bash.engine.tasks(place.directory.parent / "kept").kill(result.outcome.task)
     await life.ended()
 
 
@@ -187,7 +187,7 @@ async def test_what_takes_too_long_goes_on_as_a_task(place: Place, gate: Gate) -
     assert isinstance(result.outcome, Running)
     assert "one\n".startswith(result.out.text)  # an engine may take long to start it
     gate.open()
-    tasks = Tasks(place.directory.parent / "kept")
+    tasks = place.bash.engine.tasks(place.directory.parent / "kept")
     await tasks.wait(result.outcome.task, timeout=20)
     assert tasks.output(result.outcome.task).data == b"one\ntwo\n"
 
@@ -198,7 +198,7 @@ async def test_what_is_left_running_is_a_task(place: Place, gate: Gate, life: Li
     assert result.task is not None
     assert result.running
     gate.open()
-    tasks = Tasks(place.directory.parent / "kept")
+    tasks = place.bash.engine.tasks(place.directory.parent / "kept")
     await tasks.wait(result.task.id, timeout=20)
     assert b"late\n" in tasks.output(result.task.id).data
     await life.ended()
@@ -211,7 +211,7 @@ async def test_what_one_command_left_running_is_not_the_next_ones(place: Place, 
     assert (second.outcome, second.running, second.task) == (Exited(0), (), None)
     assert (await place.run(Request("sleep 300", timeout=1))).outcome == TimedOut(1)
     gate.open()
-    tasks, task = Tasks(place.directory.parent / "kept"), first.task
+    tasks, task = place.bash.engine.tasks(place.directory.parent / "kept"), first.task
     assert task is not None
     await tasks.wait(task.id, timeout=20)
     assert b"late\n" in tasks.output(task.id).data

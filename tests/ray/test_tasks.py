@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +57,7 @@ async def test_tasks_outlive_their_driver_and_are_found_by_another(
     assert waited.tasks[0].outcome == Exited(5)
     assert (await tasks.output(first)).data == b"one\ntwo\n"
 
-    assert isinstance((await tasks.kill(second[:10])).outcome, Killed)
+    assert isinstance((await tasks.kill(second[5:10])).outcome, Killed)
     await life.ended()
 
 
@@ -64,16 +66,50 @@ async def test_a_task_that_nobody_has_is_said_so(shared: RayEngine) -> None:
         await RayTasks(shared).get("bash-00000000")
 
 
-async def test_a_result_says_on_which_node_its_task_is(shared: RayEngine, gate: Gate) -> None:
+async def test_the_id_of_a_task_says_on_which_node_it_is(shared: RayEngine, gate: Gate) -> None:
     result = await Bash(engine=shared).run(Request(gate.wait, mode="background"))
     assert isinstance(result.outcome, Running)
-    tasks = RayTasks(shared)
-    placed = await tasks.get(result.outcome.task)
-    known_as = f"{placed.task.id}@{placed.node[:8]}"
-    assert f"On the Ray cluster it is known as {known_as}." in result.remarks
-    assert (await RayTasks(shared).get(known_as)).node == placed.node
+    tasks, id = RayTasks(shared), result.outcome.task
+    name = id.partition("@")[0]
+    placed = await tasks.get(name)
+    assert (id, placed.task.id) == (f"{name}@{placed.node[:8]}", id)
+    assert result.task is not None
+    assert result.task.id == id
+    assert (await RayTasks(shared).get(id)).node == placed.node
     gate.open()
-    await tasks.wait(placed.task.id, timeout=20)
+    assert (await tasks.wait(id, timeout=20)).met == (id,)
+
+
+async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: RayEngine, gate: Gate) -> None:
+    result = await Bash(engine=shared).run(Request(gate.wait, yield_after=0.5))
+    assert isinstance(result.outcome, Running)
+    id = result.outcome.task
+    assert re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", id)
+    assert [f"It goes on as task {id}; " in remark for remark in result.remarks] == [True]
+    gate.open()
+    assert (await RayTasks(shared).wait(id, timeout=20)).tasks[0].outcome == Exited(0)
+
+
+async def test_a_node_that_is_gone_is_forgotten(machines: Machines, made: Made) -> None:
+    passing = machines.add("passing")
+    bash = Bash(engine=made(num_cpus=0.1, node=passing.node_id))
+    result = await bash.run(Request("sleep 300", mode="background"))
+    assert isinstance(result.outcome, Running)
+    tasks, id = RayTasks(made(num_cpus=0.1)), result.outcome.task
+    assert (await tasks.kill(id)).id == id
+    assert (await tasks.get(id[: len("bash-0000")])).task.id == id
+    assert set(tasks._known) == {id}  # another task may begin with the same letters tomorrow
+    await asyncio.to_thread(machines.kill, passing)
+
+    async def ask() -> None:
+        """Until the agent has gone, too, and Ray has noticed."""
+        while True:
+            with contextlib.suppress(EngineUnavailable):
+                await tasks.get(id)
+
+    with pytest.raises(NoSuchTask, match="No node has a task"):
+        await asyncio.wait_for(ask(), 3 * _LONG)
+    assert tasks._known == {}
 
 
 async def test_an_engine_that_is_closed_leaves_its_task_and_other_engines_alone(made: Made, gate: Gate) -> None:

@@ -20,7 +20,6 @@ from nacre.cancel import Cancel
 from nacre.errors import InvalidRequest, NacreError
 from nacre.frozen import replace
 from nacre.session import Session
-from nacre.tasks.tasks import Tasks
 from nacre.tool import Bash
 from nacre.types import ToolContext
 from nacre.views.answers import Answer, problem
@@ -40,7 +39,7 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
     def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
         self._bash = bash or Bash()
         self._ctx = asked_by(CALLER, ctx)
-        self._tasks = Tasks(self._ctx.output_dir)
+        self._tasks = self._bash.engine.tasks(self._ctx.output_dir)
         self._turn = asyncio.Lock()
         self._begin()
 

@@ -17,7 +17,6 @@ from nacre.checking import check
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen, replace
 from nacre.tasks import tools
-from nacre.tasks.tasks import Tasks
 from nacre.tool import Bash
 from nacre.types import Request, ToolContext
 from nacre.verdict import Decision, Verdict
@@ -49,7 +48,7 @@ class Toolbox:
     ) -> None:
         self.bash = bash or Bash()
         self.ctx = asked_by(caller, ctx)
-        self.tasks = Tasks(self.ctx.output_dir)
+        self.tasks = self.bash.engine.tasks(self.ctx.output_dir)
         own = self.bash.definition(self.ctx)
         self.name: str = own["name"]
         """What the profile calls the tool that runs commands."""

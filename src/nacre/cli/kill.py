@@ -18,6 +18,7 @@ usage: nacre kill [options] ID…     end tasks, with everything that they have 
   --grace SECONDS     what is left after that gets KILL (default: 5)
   --json              one JSON object: tasks, survived
   --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
 
   nacre kill 3f9c
   nacre kill --signal INT --grace 30 3f9c     let it put its things away
@@ -28,11 +29,13 @@ exit codes: 0 nothing is left of them, now or before; 1 something could not be e
 
 
 def kill(words: list[str]) -> int:
-    asked = sort_out("kill", words, flags=("--json",), valued=("--signal", "--grace", "--dir"), takes=(1, None))
+    asked = sort_out(
+        "kill", words, flags=("--json",), valued=("--signal", "--grace", "--dir", "--engine"), takes=(1, None)
+    )
     if "--help" in asked:
         put(_HELP)
         return 0
-    tasks = tasks_of(asked)
+    tasks = tasks_of(asked, asked.operands)
     signal, grace = asked.last("--signal") or "TERM", seconds(asked, "--grace")
     with without_ssl():
         import asyncio

@@ -32,6 +32,7 @@ usage: nacre output [options] ID     what a task has printed so far, stdout and 
   --json              one JSON object: task, text, start, cursor, dropped, skipped, more; at most a megabyte of text
                       (`more`: call again with --since=cursor). With --follow one on a line, as it comes
   --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
 
 The bytes go to stdout as they were printed; if that is a terminal, colours work, and what else would command it or
 cannot be seen is spelt out. How the task stands, and where to read on, is said on stderr; so is what was not kept.
@@ -51,13 +52,13 @@ def output(words: list[str]) -> int:
         "output",
         words,
         flags=("-f", "--follow", "--json"),
-        valued=("--since", "--tail", "--dir"),
+        valued=("--since", "--tail", "--dir", "--engine"),
         takes=(1, 1),
     )
     if "--help" in asked:
         put(_HELP)
         return 0
-    tasks, id = tasks_of(asked), asked.operands[0]
+    tasks, id = tasks_of(asked, asked.operands), asked.operands[0]
     since, lines = whole(asked, "--since") or 0, whole(asked, "--tail")
     to = JsonLines() if "--json" in asked else Bytes()
     if "-f" in asked or "--follow" in asked:

@@ -21,6 +21,7 @@ usage: nacre tasks [options]     background tasks that run, whoever started them
   --watch             show it again as it changes, until Ctrl-C
   --json              one JSON object; with --watch, one on a line for each change
   --dir DIR           where they are kept (default: nacre/tasks in $XDG_STATE_HOME, or in ~/.local/state)
+  --engine NAME       where they run: local (default), or ray for those of every node of the cluster
 
   STATE   running; exit N; the signal that ended it; timed out; killed (by `nacre kill`, or with its host);
           over a limit; lost (its keeper was killed, or the machine restarted); broken (no task of ours)
@@ -42,7 +43,7 @@ _NO_TERMINAL = 500
 
 
 def tasks(words: list[str]) -> int:
-    asked = sort_out("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir",), takes=(0, 0))
+    asked = sort_out("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
     if "--help" in asked:
         put(_HELP)
         return 0

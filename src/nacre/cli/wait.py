@@ -32,6 +32,7 @@ usage: nacre wait [options] ID…     until tasks have ended, or have come to so
                       quiet:SECONDS      it has printed nothing for so long
   --json              one JSON object: tasks, met, ended, timed_out, match
   --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
 
   nacre wait 3f9c && echo it exited with 0
   nacre wait 3f9c --until port:8000 --timeout 30
@@ -49,7 +50,7 @@ _WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
 def wait(words: list[str]) -> int:
     asked = sort_out(
-        "wait", words, flags=("--any", "--json"), valued=("--timeout", "--until", "--dir"), takes=(1, None)
+        "wait", words, flags=("--any", "--json"), valued=("--timeout", "--until", "--dir", "--engine"), takes=(1, None)
     )
     if "--help" in asked:
         put(_HELP)
@@ -57,7 +58,7 @@ def wait(words: list[str]) -> int:
     timeout = seconds(asked, "--timeout")
     with without_ssl():
         until = _until(asked.last("--until") or "exit")
-    tasks, any = tasks_of(asked), "--any" in asked
+    tasks, any = tasks_of(asked, asked.operands), "--any" in asked
     waited = tasks.wait_sync(asked.operands, any=any, timeout=timeout, until=until)
     if "--json" in asked:
         put_json(_data(waited))

@@ -16,6 +16,7 @@ usage: nacre write [options] ID TEXT     to the standard input of a task
   TEXT                written as it is, without a line break of ours; - copies our own stdin, to its end
   --close             then close it: the task reads the end of its input
   --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
 
 Only for a task that was started with --open-stdin. Returns when the task has been handed everything, which may take
 for as long as it does not read.
@@ -29,14 +30,14 @@ exit codes: 0; 125 there is no such task, it has ended, or its input is not open
 
 
 def write(words: list[str]) -> int:
-    asked = sort_out("write", words, flags=("--close",), valued=("--dir",), takes=(1, 2))
+    asked = sort_out("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
     if "--help" in asked:
         put(_HELP)
         return 0
     id, *texts = asked.operands
     if not texts and "--close" not in asked:
         raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
-    tasks = tasks_of(asked)
+    tasks = tasks_of(asked, [id])
     id = tasks.get(id).id  # before somebody types for nothing
     data = read_input() if texts == ["-"] else texts[0] if texts else None
     with without_ssl():

@@ -145,7 +145,7 @@ async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secret
                 failed = "no_such_tool"
                 text = _error(failed, f"There is no tool {name!r:.60}.", hint)
     except NoSuchTask as error:
-        failed, text = error.code, _error(error.code, error.message, _which(error, tasks, hidden))
+        failed, text = error.code, _error(error.code, error.message, await beside(_which, error, tasks, hidden))
     except InvalidRequest as error:
         failed, text = error.code, _error(error.code, error.message, error.hint)
     except NacreError as error:
@@ -178,7 +178,7 @@ async def _kill_shell(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
     id = id_in(given)
     signal = given.take("signal", "TERM")
     given.check_rest()
-    before = tasks.get(id)
+    before = await beside(tasks.get, id)
     if not isinstance(signal, str | int):
         raise bad("signal", signal, "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
@@ -311,7 +311,7 @@ def _which(error: NoSuchTask, tasks: Tasks, hidden: Hidden) -> str:
     """The ones that run: the model has most likely mistaken one for another."""
     try:
         live = tasks.list(all=False)
-    except OSError:
+    except (OSError, NacreError):
         return error.hint
     if not live:
         return "No task is running. TaskList with all=true names those that have ended."

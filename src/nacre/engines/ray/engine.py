@@ -15,11 +15,13 @@ from nacre.directories import directory_for
 from nacre.engines.engine import Engine, asked_for
 from nacre.engines.ray.agents import Agents
 from nacre.engines.ray.cluster import check_not_forked, connect, forked, load
+from nacre.engines.ray.cluster_tasks import ClusterTasks
 from nacre.engines.ray.connection import Connection, NodeLost
 from nacre.engines.ray.demand import AT, Demand
 from nacre.engines.ray.leases import Leases
+from nacre.engines.ray.names import result_at
 from nacre.engines.ray.places import Places
-from nacre.engines.ray.run import RayRun, on
+from nacre.engines.ray.run import RayRun
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.travel import MARK, Asked, Sent, lean, sendable
 from nacre.engines.ray.turns import Turns
@@ -34,6 +36,7 @@ from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
     from nacre.keeper.client import Folder
+    from nacre.tasks import Tasks
 
 _ID_DIGITS = 56
 _LEAST = 0.0001
@@ -167,9 +170,8 @@ class RayEngine(Engine):
         task = None
         for event in events:
             if isinstance(event, Ended):
-                result = event.result
-                task = result.task
-                remarks = (*plan.remarks, *result.remarks, *([on(task.id, lease.node)] if task else []))
+                task, result = event.result.task, result_at(event.result, lease.node)
+                remarks = (*plan.remarks, *result.remarks)
                 event = Ended(replace(result, cwd=plan.cwd, hidden=plan.hidden, remarks=remarks))
             yield event
         if task is None:
@@ -177,8 +179,9 @@ class RayEngine(Engine):
         else:
             places.release_after_task(lease, agent, plan.task_dir, task.id)
 
-    def tasks(self, directory: StrPath | None = None) -> RayTasks:  # type: ignore[override]  # all of it is awaited
-        return RayTasks(self, directory)
+    def tasks(self, directory: StrPath | None = None) -> Tasks:
+        """Those of every node, as whoever knows `Tasks` wants them. Whoever can await everything: `RayTasks`."""
+        return ClusterTasks(RayTasks(self, directory))
 
     async def aclose(self) -> None:
         """What runs is ended, but for tasks; agents and leases are given back."""

@@ -17,6 +17,7 @@ from nacre.cancel import Cancel
 from nacre.engines.ray.agents import Agents, Reached
 from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
 from nacre.engines.ray.demand import Lease
+from nacre.engines.ray.names import final_at
 from nacre.engines.ray.places import Places
 from nacre.engines.ray.travel import Final, Sent
 from nacre.engines.ray.waiting import looked_at
@@ -168,17 +169,18 @@ class RayRun:
         if isinstance(final.word, InvalidRequest):
             self._refuse(final.word)
             return
-        self.task, self.remarks = final.task, (*self.remarks, *final.remarks)
         if self._state is not None and final.told:
             os.pwrite(self._state, final.told, 0)
         if self._held is not None:
             assert self._places is not None
             (lease, agent), self._held = self._held, None
             if final.task is not None:
-                self.remarks = (*self.remarks, on(final.task.id, lease.node))
                 self._places.release_after_task(lease, agent, self._plan.task_dir, final.task.id)
             else:
                 self._places.release(lease)
+            final = final_at(final, lease.node)
+        self.task, self.remarks = final.task, (*self.remarks, *final.remarks)
+        assert not isinstance(final.word, InvalidRequest)
         self._happened.append(final.word)
 
     def _refuse(self, error: InvalidRequest) -> None:
@@ -254,8 +256,3 @@ class Stream:
     def close(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
-
-
-def on(task: str, node: str) -> str:
-    """What finds a task again, without asking every node."""
-    return f"On the Ray cluster it is known as {task}@{node[:8]}."

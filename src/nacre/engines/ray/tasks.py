@@ -1,7 +1,7 @@
 """RayTasks: the background commands of a cluster, for whoever did or did not start them, on whichever host.
 
-A task lives on its node and is kept there. `bash-3f9c2a17@4f2a91c3` says which one, by the beginning of the node's id;
-without that every node is asked. As `nacre.Tasks`, but all of it is awaited.
+A task lives on its node and is kept there. Its id, `bash-3f9c2a17@4f2a91c3`, says which one, by the beginning of the
+node's id; without that every node is asked. As `nacre.Tasks`, but all of it is awaited.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.engines.ray.cluster import nodes
 from nacre.engines.ray.connection import NodeLost
+from nacre.engines.ray.names import at, output_at, parted, task_at, waited_at
 from nacre.engines.ray.waiting import asked_of, looked_at, while_answered
 from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
 from nacre.frozen import frozen
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from nacre.engines.ray.engine import RayEngine
     from nacre.tasks.wait import Until, Waited
 
+_PREFIX = "bash-"
 _SHORTEST = len("bash-0000")
 _KNOWN: tuple[State, ...] = ("running", "ended", "lost", "broken")
 """From who knows most about a task to who knows least."""
@@ -42,18 +44,20 @@ class RayTasks:
     def __init__(self, engine: RayEngine, directory: StrPath | None = None) -> None:
         """`directory`: where the nodes keep them, if not in the state directory of their user."""
         self._engine = engine
-        self._directory = None if directory is None else absolute(directory, "directory")
+        self.directory = None if directory is None else absolute(directory, "directory")
         self._known: dict[str, tuple[str, str]] = {}
+        """Where a task is, by its whole id: what begins like it today may be another's tomorrow."""
 
     async def list(self, *, all: bool = True, node: str | None = None) -> builtins.list[Placed]:
         """Of every node that can be asked, or of one, by its address or the beginning of its id: the oldest first; only
         those that run, unless `all`."""
         alive = await self._alive()
         asked = builtins.list(alive) if node is None else [_node(node, alive)]
-        return sorted(await self._of(asked, all), key=lambda placed: placed.task.created)
+        found = sorted(await self._of(asked, all), key=lambda placed: placed.task.created)
+        return [Placed(node=placed.node, task=task_at(placed.task, placed.node)) for placed in found]
 
     async def _of(self, nodes: builtins.list[str], all: bool) -> builtins.list[Placed]:
-        """EngineUnavailable: none of them can be asked, and why not the first."""
+        """As their nodes know them. EngineUnavailable: none of them can be asked, and why not the first."""
         told = await asyncio.gather(*(self._ask(node, "list", all=all) for node in nodes), return_exceptions=True)
         failed = [each for each in told if isinstance(each, BaseException)]
         other = [each for each in failed if not isinstance(each, EngineUnavailable)]
@@ -67,45 +71,53 @@ class RayTasks:
     async def get(self, id: str) -> Placed:
         """By its id, as every other method takes it, too; NoSuchTask."""
         node, name = await self._found(id)
-        return Placed(node=node, task=await self._ask(node, "get", name))
+        return Placed(node=node, task=task_at(await self._ask(node, "get", name), node))
 
     async def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = LIMIT) -> Output:
         """As `Tasks.output`."""
         node, name = await self._found(id)
         output: Output = await self._ask(node, "output", name, since=since, lines=lines, limit=limit)
-        return output
+        return output_at(output, node)
 
     async def wait(self, id: str, *, timeout: float | None = None, until: Until | None = None) -> Waited:
         """As `Tasks.wait`; a port is looked for on the task's node."""
         node, name = await self._found(id)
         waited: Waited = await self._ask(node, "wait", name, timeout=timeout, until=until)
-        return waited
+        return waited_at(waited, node)
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """As `Tasks.kill`."""
         node, name = await self._found(id)
         task: Task = await self._ask(node, "kill", name, signal=signal, grace=grace)
-        return task
+        return task_at(task, node)
 
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
         """As `Tasks.write`."""
         node, name = await self._found(id)
         await self._ask(node, "write", name, data, close=close)
 
+    async def close_stdin(self, id: str) -> None:
+        """As `Tasks.close_stdin`."""
+        node, name = await self._found(id)
+        await self._ask(node, "close_stdin", name)
+
     async def _found(self, id: str) -> tuple[str, str]:
         """Its node, and its id there."""
-        name, _, where = id.partition("@")
-        if id not in self._known:
-            asked = [node for node in await self._alive() if node.startswith(where)]
-            found = {
-                (placed.node, placed.task.id)
-                for placed in await self._of(asked, all=True)
-                if placed.task.id == name or (placed.task.id.startswith(name) and len(name) >= _SHORTEST)
-            }
-            if len(found) != 1:
-                raise _no_such_task(id, found)
-            self._known[id] = found.pop()
-        return self._known[id]
+        if id in self._known:
+            return self._known[id]
+        name, where = parted(id if id.startswith(_PREFIX) else _PREFIX + id)
+        asked = [node for node in await self._alive() if node.startswith(where)]
+        found = {
+            (placed.node, placed.task.id)
+            for placed in await self._of(asked, all=True)
+            if placed.task.id == name or (placed.task.id.startswith(name) and len(name) >= _SHORTEST)
+        }
+        if len(found) != 1:
+            raise _no_such_task(id, found)
+        node, whole = found.pop()
+        if name == whole:
+            self._known[id] = node, whole
+        return node, whole
 
     async def _alive(self) -> dict[str, str]:
         """Each node, and where it is."""
@@ -114,9 +126,16 @@ class RayTasks:
         return await while_answered(connection, asked_of(lambda: nodes(connection.ray)))
 
     async def _ask(self, node: str, method: str, *args: Any, **options: Any) -> Any:
+        try:
+            return await self._asked(node, method, *args, **options)
+        except NodeLost:  # who is asked for it next looks for it anew: its directory may be another node's, too
+            self._known = {id: where for id, where in self._known.items() if where[0] != node}
+            raise
+
+    async def _asked(self, node: str, method: str, *args: Any, **options: Any) -> Any:
         places = await self._engine.places()
         agent = await places.agents.on(node)
-        call = agent.call("tasks", self._directory, method, *args, **options)
+        call = agent.call("tasks", self.directory, method, *args, **options)
         try:
             answer = await places.agents.answer(agent, looked_at(asyncio.wrap_future(call.future())))
         except NodeLost:
@@ -157,7 +176,10 @@ def _once(found: Iterable[Placed]) -> builtins.list[Placed]:
 def _no_such_task(id: str, found: set[tuple[str, str]]) -> NoSuchTask:
     if not found:
         return NoSuchTask(
-            "no_such_task", f"No node has a task {id!r}.", field="task", hint="`RayTasks.list` gives all of them."
+            "no_such_task",
+            f"No node has a task {id!r}.",
+            field="task",
+            hint="`nacre tasks --engine ray --all`, or `RayTasks.list`, gives all of them.",
         )
-    names = ", ".join(sorted(f"{task}@{node[:8]}" for node, task in found))
+    names = ", ".join(sorted(at(task, node) for node, task in found))
     return NoSuchTask("no_such_task", f"Several tasks begin with {id!r}.", field="task", hint=f"There are: {names}.")

@@ -1,0 +1,103 @@
+"""Tasks of a cluster by the command line, and by a model: the id that starts with is the one that everything takes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from nacre import Bash, Request, ToolContext
+from nacre.adapters.toolbox import Toolbox
+from nacre.engines.ray import RayEngine
+from nacre.result import Running
+from tests.ray.conftest import Machines
+from tests.support.lifeline import Gate, Lifeline
+
+_LONG = 60.0
+Door = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def door(machines: Machines) -> Door:
+    """`nacre`, on a machine of the cluster."""
+
+    def nacre(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "nacre", *words]
+        env = {**os.environ, "RAY_ADDRESS": machines.address}
+        return subprocess.run(program, env=env, input=stdin, capture_output=True, text=True, timeout=_LONG, check=False)
+
+    return nacre
+
+
+def test_a_task_of_the_cluster_is_found_by_the_id_that_was_printed(door: Door, life: Lifeline) -> None:
+    command = f"{life.hold} echo begun; (setsid sleep 300 &); sleep 300"
+    begun = door("run", "--engine", "ray", "--background", command)
+    assert (begun.returncode, bool(re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}\n", begun.stdout))) == (0, True), begun
+    id = begun.stdout.strip()
+
+    listed = json.loads(door("tasks", "--engine", "ray", "--json").stdout)
+    assert (id, "running") in [(task["id"], task["state"]) for task in listed["tasks"]]
+    assert id in door("tasks", "--engine", "ray").stdout
+    waited = door("wait", "--timeout", "1", id)
+    assert (waited.returncode, f"{id} has been running for" in waited.stderr) == (124, True)
+    assert door("wait", "--until", "text:^begun", "--timeout", "20", id).stderr == f"nacre: {id} printed: begun\n"
+    read = door("output", id.partition("@")[0], "--engine", "ray")
+    assert (read.stdout, f"{id} has been running for" in read.stderr) == ("begun\n", True)
+
+    killed = door("kill", id)
+    assert (killed.returncode, killed.stderr.startswith(f"nacre: {id}: ")) == (0, True), killed
+    asyncio.run(life.ended(within=_LONG))
+    assert id not in door("tasks", "--engine", "ray").stdout
+    assert id in door("tasks", "--engine", "ray", "--all").stdout
+
+
+def test_a_task_of_the_cluster_is_written_to_and_followed(door: Door) -> None:
+    id = door("run", "--engine", "ray", "--background", "--open-stdin", "cat; exit 4").stdout.strip()
+    assert door("write", id, "one@two\n").returncode == 0
+    assert door("write", id, "-", "--close", stdin="three\n").returncode == 0
+    followed = door("output", "-f", id)
+    assert (followed.stdout, followed.returncode) == ("one@two\nthree\n", 0)
+    assert door("wait", id).returncode == 4
+    assert door("wait", "--any", id, id).returncode == 4
+
+
+def test_a_task_that_no_node_has_is_said_so(door: Door) -> None:
+    done = door("kill", "bash-00000000@" + "0" * 8)
+    assert (done.returncode, "No node has a task 'bash-00000000@00000000'" in done.stderr) == (125, True)
+
+
+async def test_a_model_reads_and_ends_a_task_by_the_id_that_it_was_told(
+    shared: RayEngine, gate: Gate, life: Lifeline
+) -> None:
+    box = Toolbox(Bash(engine=shared), ToolContext())
+    answer = await box.call(box.name, {"command": f"{life.hold} echo one; {gate.wait}", "mode": "background"})
+    found = re.search(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", answer.text)
+    assert found is not None, answer.text
+    id = found[0]
+    read = await box.call("TaskOutput", {"task_id": id, "timeout": 1})
+    assert (f"{id} running for" in read.text, "\none\n" in read.text) == (True, True), read.text
+    assert id in (await box.call("TaskList", {})).text
+    assert f"Running: {id}" in (await box.call("KillShell", {"shell_id": "bash-00000000"})).text
+    ended = await box.call("KillShell", {"shell_id": id})
+    assert (ended.error, id in ended.text) == ("", True)
+    await life.ended(within=_LONG)
+
+
+async def test_several_tasks_are_waited_for_together(shared: RayEngine, machines: Machines, gate: Gate) -> None:
+    tasks, ids = shared.tasks(), list[str]()
+    for command in (gate.wait, "exit 6"):
+        result = await Bash(engine=shared).run(Request(f"echo begun; {command}", mode="background"))
+        ids += [result.outcome.task] if isinstance(result.outcome, Running) else []
+        ids += [result.task.id] if result.task is not None and not isinstance(result.outcome, Running) else []
+    waited = await tasks.wait(ids, any=True, timeout=20)
+    assert (waited.met, waited.timed_out, len(waited.tasks)) == ((ids[1],), False, 2)
+    waited = await tasks.wait(ids, timeout=0.1)
+    assert (waited.met, waited.timed_out) == ((ids[1],), True)
+    gate.open()
+    assert [task.exit_code for task in (await tasks.wait(ids, timeout=20)).tasks] == [0, 6]
