@@ -22,8 +22,9 @@ class Errands:
         with self._lock:
             self._due.append(do)
             if self._runner is None:
-                self._runner = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._runner.start()
+                runner = threading.Thread(target=self._run, name=self._name, daemon=True)
+                runner.start()  # if there is none to be had, the next errand tries again
+                self._runner = runner
 
     def settle(self, seconds: float) -> bool:
         """Whether all is done, after so many seconds at most."""
