@@ -35,6 +35,26 @@ async def test_a_signal_that_ends_what_the_shell_has_become_is_told(place: Place
     assert (await place.run("exec bash -c 'kill -9 $$'")).outcome == Signalled(signal.SIGKILL)
 
 
+@pytest.mark.parametrize("code", [130, 137, 139, 141, 143, 192])
+@pytest.mark.parametrize("command", ["exec bash -c 'exit {}'", "trap 'exit {}' EXIT"])
+async def test_whatever_the_shell_has_become_an_exit_is_no_signal(place: Place, command: str, code: int) -> None:
+    assert (await place.run(command.format(code))).outcome == Exited(code)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGKILL, signal.SIGRTMIN])
+async def test_whatever_the_shell_has_become_a_signal_is_no_exit(place: Place, number: int) -> None:
+    assert (await place.run(f"exec bash -c 'kill -{int(number)} $$'")).outcome == Signalled(number)
+
+
+async def test_who_signals_its_group_reaches_nobody_else(place: Place) -> None:
+    assert (await place.run("kill 0; sleep 300")).outcome == Signalled(signal.SIGTERM)
+
+
+async def test_who_is_stopped_and_goes_on_is_waited_for(place: Place) -> None:
+    command = "(until grep -q '^State:.T' /proc/$$/status; do :; done; kill -CONT $$) & kill -STOP $$; wait; exit 5"
+    assert (await place.run(command)).outcome == Exited(5)
+
+
 async def test_a_trap_on_exit_has_the_last_word(place: Place) -> None:
     result = await place.run("trap 'echo bye; exit 9' EXIT; exit 4")
     assert (result.outcome, result.out.text) == (Exited(9), "bye\n")
@@ -120,6 +140,12 @@ async def test_a_timeout_ends_who_ignores_being_asked(place: Place, life: Lifeli
 async def test_who_is_asked_to_end_can_say_a_last_word(place: Place) -> None:
     result = await place.run(Request("trap 'echo bye; exit 0' TERM; sleep 300 & wait", timeout=1))
     assert (result.outcome, result.out.text) == (TimedOut(1), "bye\n")
+
+
+async def test_who_is_interrupted_ends(place: Place) -> None:
+    """What is started in the background by a shell without jobs would not."""
+    command = "(until grep -q '^State:.S' /proc/$p/status; do :; done; kill -INT $p) & exec sleep 300"
+    assert (await place.run(f"p=$$; {command}")).outcome == Signalled(signal.SIGINT)
 
 
 async def test_who_ends_when_it_is_asked_to_is_not_waited_for(place: Place) -> None:

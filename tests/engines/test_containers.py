@@ -287,34 +287,6 @@ async def test_a_profiles_bound_on_computing_is_each_processs_and_is_told(progra
     await engine.aclose()
 
 
-# how it ends
-
-
-@pytest.mark.parametrize("code", [130, 137, 139, 141, 143, 192])
-@pytest.mark.parametrize("command", ["exec bash -c 'exit {}'", "trap 'exit {}' EXIT"])
-async def test_whatever_the_shell_has_become_an_exit_is_no_signal(
-    made: Any, directory: Path, command: str, code: int
-) -> None:
-    result = await made().run(command.format(code), ToolContext(working_dir=directory))
-    assert result.outcome == Exited(code)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGKILL, signal.SIGRTMIN])
-async def test_whatever_the_shell_has_become_a_signal_is_no_exit(made: Any, directory: Path, number: int) -> None:
-    result = await made().run(f"exec bash -c 'kill -{int(number)} $$'", ToolContext(working_dir=directory))
-    assert result.outcome == Signalled(number)
-
-
-async def test_who_signals_its_group_reaches_nobody_else(made: Any, directory: Path) -> None:
-    result = await made().run("kill 0; sleep 300", ToolContext(working_dir=directory))
-    assert result.outcome == Signalled(signal.SIGTERM)
-
-
-async def test_who_is_stopped_and_goes_on_is_waited_for(made: Any, directory: Path) -> None:
-    command = "(until grep -q '^State:.T' /proc/$$/status; do :; done; kill -CONT $$) & kill -STOP $$; wait; exit 5"
-    assert (await made().run(command, ToolContext(working_dir=directory))).outcome == Exited(5)
-
-
 # what is missing
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from nacre.engines.inside import _JOB, _LIVING
+from nacre.engines.inside import _JOB
 
 pytestmark = pytest.mark.linux
 
 _AWAITS = """
-exec 6<> <(:) 7<> <(:)
+exec 7<> <(:)
 mkfifo gate
 set -m
 bash -c 'read -r _ <gate; {ending}' &
 child=$!
-[[ {moment} != later ]] || {{ (read -r -t 0.3 -u 6; echo >gate) & disown; }}
+[[ {moment} != later ]] || {{ (read -r -t 0.3 <> <(:); echo >gate) & disown; }}
 open() {{ echo >gate; while [[ -e /proc/$child ]]; do :; done; }}  # and it has been seen to end
 jobs() {{
     [[ {moment} != before-"$1" || $opened ]] || {{ opened=1; open; }}
@@ -33,7 +33,7 @@ await $child
 @pytest.mark.parametrize(("ending", "told"), [("exit 139", "exit 139"), ("kill -SEGV $$", "signal 139")])
 def test_an_exit_is_told_from_a_signal_whenever_it_comes(tmp_path: Path, moment: str, ending: str, told: str) -> None:
     """Also while it is looked whether it has."""
-    program = _LIVING + _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
+    program = _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
     command = ["bash", "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
     assert done.stdout == f"{told}\n", done

@@ -17,8 +17,9 @@ from functools import lru_cache
 from nacre.access import wanted_for
 from nacre.blocking import beside
 from nacre.engines.engine import Engine
+from nacre.engines.inside import FRONT
 from nacre.engines.letters import Far, Letter, Reply, unbegun
-from nacre.engines.scripts import go, here_in_front
+from nacre.engines.scripts import OWN, go, here_in_front
 from nacre.engines.usable import said_by
 from nacre.environment import host_environment
 from nacre.errors import AccessUnavailable, EngineUnavailable
@@ -35,7 +36,7 @@ from nacre.types import Limits, Plan, StrPath, ToolContext
 _PRIVATE = ("/tmp", "/run")
 """What other programs leave lying about, and their sockets."""
 _ALWAYS = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
-_FILTER_FD, _OPTIONS_FD = 6, 7
+_FILTER_FD, _OPTIONS_FD, _OWN_FD = 6, 7, 8
 _FROM_FILE = ("--args", str(_OPTIONS_FD))
 """Its options have the command's variables in them, and nobody's argument list is private."""
 _OF_BASH = frozenset({"BASHOPTS", "SHELLOPTS"})
@@ -88,8 +89,8 @@ class Bubblewrap(Engine):
         script = go(plan, tag=None, letter=shlex.quote(path), cwd=cwd, export={})
         seccomp = b"" if plan.wanted is None else _filter(plan.wanted)
         options = [*flags(plan.wanted, cwd=cwd, letter=path, scratch=plan.scratch), *_environment(plan)]
-        command = [program, *_FROM_FILE, plan.bash, "-p", f"{path}/go"]  # -p: no BASH_ENV, no functions, before it is
-        files = {_OPTIONS_FD: "options", **({_FILTER_FD: "filter"} if seccomp else {})}
+        command = [program, *_FROM_FILE, plan.bash, "-p", f"{path}/front", path]  # -p: no BASH_ENV, no functions yet
+        files = {_OPTIONS_FD: "options", _OWN_FD: OWN, **({_FILTER_FD: "filter"} if seccomp else {})}
         outer = replace(
             plan,
             text=here_in_front(command, letter=path, files=files, discard=plan.apart),
@@ -101,7 +102,8 @@ class Bubblewrap(Engine):
             reusable=False,
         )
         try:
-            letter = Letter(path, plan.text, script, {"filter": seccomp, "options": _joined(options)})
+            others = {"filter": seccomp, "options": _joined(options), "front": FRONT.encode()}
+            letter = Letter(path, plan.text, script, others, pipes=(OWN,))
             reply = Reply(letter, state, cwd=plan.cwd, unstarted="bubblewrap could not set it up; the output says why")
         except OSError as error:
             return unbegun(error)

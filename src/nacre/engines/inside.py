@@ -1,5 +1,5 @@
-"""The bash programs that are put into a container, beside what is to be run. Everything in them is a builtin: there may
-be nothing but bash.
+"""The bash programs that are put into a container, or namespaces, beside what is to be run. Everything in them is a
+builtin: there may be nothing but bash.
 
 A run's processes are known by a tag, the hard limit on file locks, which everything that is forked inherits, no program
 sets, and nobody can raise again. One that has lowered it carries the tag of no letter: it is nobody's, and is ended
@@ -43,23 +43,28 @@ counters() {
 """
 
 _JOB = r"""
-# whether the job goes on, and what is known of its end. Only `jobs` tells an exit with 139 from a SIGSEGV, and only
-# once, which may be while this looks: other words than a moment ago are those of the end
+# whether the job goes on, or is stopped, and what is known of its end. Only `jobs` tells an exit with 139 from a
+# SIGSEGV, and only once, which may be while this looks: other words than a moment ago are those of the end
 goes_on() {
     local line going=
-    { jobs -r; jobs -s; builtin printf 'dead
-'; jobs; builtin printf 'all
-'; } >&7
+    stopped=
+    { jobs -s; builtin printf 'halted\n'; jobs -r; builtin printf 'dead\n'; jobs; builtin printf 'all\n'; } >&7
+    while IFS= read -r -u 7 line && [[ $line != halted ]]; do going=$line stopped=1; done
     while IFS= read -r -u 7 line && [[ $line != dead ]]; do going=$line; done
     while IFS= read -r -u 7 line && [[ $line != all ]]; do [[ $line == "$going" ]] || ended=$line; done
     [[ $going ]]
 }
-# by looking: `wait`, for one that has ended a moment before, would be the end of what `jobs` knows, and nothing else in
-# bash comes back when a child has changed
+# by looking, often at first: `wait`, for one that has ended a moment before, would be the end of what `jobs` knows, and
+# nothing else in bash comes back when a child has changed
 await() {
-    local looks=0
+    local looks=0 rest=0.001
     ended=
-    while goes_on; do pause 0.0$((++looks < 100 ? 1 : 5)); done
+    while goes_on; do
+        # who is stopped may be missed as it ends: another child's end makes bash look again
+        [[ ! $stopped ]] || (:)
+        read -r -t $rest -u 7
+        case $((++looks)) in 30) rest=0.01 ;; 100) rest=0.05 ;; esac
+    done
     set +m
     wait "$1"
     code=$?
@@ -103,6 +108,25 @@ if living; then
     builtin printf 'stays\n' >&5
 fi
 while living; do pause 0.3; done
+"""
+)
+
+FRONT = (
+    r"""# usage: front LETTER
+#
+# Runs `go` of a letter, tells if it exited by itself, and ends with its status. It gets a pipe for its own use as 8: to
+# make one here would cost a process.
+letter=$1
+exec 4>&2 2>/dev/null 7<&8 8<&-
+"""
+    + _JOB
+    + r"""
+set -m  # a group of its own, or it could not be interrupted
+{ . "$letter/go"; } <&0 2>&4 4>&- 7>&- &  # which becomes the shell: no other bash has to be loaded for it
+trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM  # from now on: who signals everybody (`kill -- -1`) goes on himself
+await $!
+[[ $ended =~ [^0-9]${code}[^0-9] ]] && builtin printf '\nsaid %d\n' "$code" 1<>"$letter/told"
+exit "$code"
 """
 )
 

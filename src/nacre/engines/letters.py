@@ -27,24 +27,32 @@ _AT_ONCE = 1 << 16
 
 
 class Letter:
-    def __init__(self, path: str, text: bytes, go: bytes, others: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        text: bytes,
+        go: bytes,
+        others: Mapping[str, bytes] | None = None,
+        *,
+        pipes: tuple[str, ...] = (),
+    ) -> None:
         """OSError: it cannot be written, and nothing is left of it."""
         self.path = path
         os.mkdir(path)
         try:
-            self._write({"text": text, "gate": b"go\n", "go": go, **(others or {})})
+            self._write({"text": text, "gate": b"go\n", "go": go, **(others or {})}, ("told", "state", *pipes))
         except OSError:
             self.discard()
             raise
 
-    def _write(self, files: Mapping[str, bytes]) -> None:
+    def _write(self, files: Mapping[str, bytes], pipes: tuple[str, ...]) -> None:
         os.chmod(self.path, 0o755)  # the command's user may be any; nobody else gets past the folder above
         for name, data in files.items():
             file = os.path.join(self.path, name)
             with open(file, "xb") as stream:
                 stream.write(data)
             os.chmod(file, 0o644)
-        for name in ("told", "state"):
+        for name in pipes:
             make_pipe(os.path.join(self.path, name))
 
     def shut(self) -> None:

@@ -16,6 +16,8 @@ from nacre.keeper.prelude import prelude
 from nacre.types import Limits, Plan
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OWN = "own"
+"""A letter's pipe that is for `front` alone."""
 _SET_BY_BASH = frozenset("_ BASH SHLVL PWD OLDPWD BASHOPTS SHELLOPTS UID EUID PPID BASH_VERSINFO".split())
 
 
@@ -162,8 +164,8 @@ esac
 
 def here_in_front(command: Sequence[str], *, letter: str, files: Mapping[int, str], discard: bool) -> bytes:
     """The same for a program that leaves alone what the command leaves running. `files` of the letter are for that
-    program only, which gets them open."""
-    opened = " ".join(f"{fd}<{name}" for fd, name in files.items())
+    program only, which gets them open; a pipe for both ways."""
+    opened = " ".join(f"{fd}<{'>' if name == OWN else ''}{name}" for fd, name in files.items())
     closed = " ".join(f"{fd}<&-" for fd in files)
     return _encoded(f"""cd -- {shlex.quote(letter)} || exit 125
 exec 5<>told 9>&2 2>/dev/null {opened}
