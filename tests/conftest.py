@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from nacre import Bash
 from tests.support.census import MARK, strays
@@ -30,6 +31,9 @@ _state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those o
 os.environ["XDG_STATE_HOME"] = _state
 os.environ["XDG_CONFIG_HOME"] = _state  # nor is what the person who runs them has configured theirs
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
+
+settings.register_profile("nacre", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("nacre")
 
 PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))
 

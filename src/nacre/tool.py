@@ -26,6 +26,7 @@ from nacre.guard import Guard, remember, restored
 from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
+from nacre.keeper.live import Stillborn
 from nacre.observe.events import Observer
 from nacre.observe.watch import Watch, implied_by_environment, watched, watching
 from nacre.permission import permission
@@ -155,8 +156,7 @@ class Bash:
             try:
                 from nacre.background import begin  # loaded by whoever starts one
             except OSError as error:
-                lacking = NeverBegan(error.errno or 0, error.strerror or str(error))
-                yield Ended(unrun(request, plan, outcome_of(lacking, plan)))
+                yield Ended(unrun(request, plan, outcome_of(lacking(error), plan)))
                 return
             async for event in self.engine.begin(request, ctx, plan) or begin(request, ctx, plan, self.engine):
                 yield event
@@ -168,8 +168,13 @@ class Bash:
         pid, undone, denied = None, list[str](), list[str]()
         state = carry.state if carry is not None else file_for_stages(plan)
         try:
-            guard = await remember(plan)
-            run = await started(self.engine, plan, ctx.cancel, state)
+            guard: Guard | None = None
+            try:
+                guard = await remember(plan)
+            except OSError as error:  # what it might do could not be undone
+                run: Live = Stillborn(lacking(error))
+            else:
+                run = await started(self.engine, plan, ctx.cancel, state)
             following = Following(run, collector, request, ctx, plan)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
@@ -234,6 +239,11 @@ class Bash:
                 hidden=plan.hidden,
             )
         )
+
+
+def lacking(error: OSError) -> NeverBegan:
+    """There is no descriptor, most likely."""
+    return NeverBegan(error.errno or 0, error.strerror or str(error))
 
 
 async def answered(

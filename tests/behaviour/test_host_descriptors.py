@@ -192,6 +192,36 @@ def test_a_host_that_could_not_start_a_keeper_has_as_many_descriptors_as_before(
     assert run_host(program) == "0\n"
 
 
+@pytest.mark.linux
+@pytest.mark.skipif("workspace" not in Bash().access_modes, reason="nothing can be confined here")
+def test_what_is_protected_survives_a_host_without_descriptors(tmp_path: Path) -> None:
+    """What cannot be looked at cannot be put back: the command is not run, or all is as it was."""
+    program = """
+        import asyncio, os, sys, nacre
+        from nacre.result import NotStarted
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            limit_descriptors(100)
+            place = sys.argv[1]
+            ctx = nacre.ToolContext(working_dir=place, access="workspace", protected=("later",))
+            bash = nacre.Bash()
+            assert (await bash.run("true", ctx)).ok
+            with no_descriptor_left() as held:
+                for spare in range(14):
+                    ran = await bash.run("true", ctx)
+                    assert ran.ok or isinstance(ran.outcome, NotStarted), (spare, ran)
+                    assert os.path.exists(f"{place}/.claude/settings.json"), spare
+                    os.close(held.pop())
+            print((await bash.run("echo fine", ctx)).stdout, end="")
+
+        asyncio.run(main())
+    """
+    (tmp_path / "work" / ".claude").mkdir(parents=True)
+    (tmp_path / "work" / ".claude" / "settings.json").write_text("{}")
+    assert run_host(program, tmp_path / "work") == "fine\n"
+
+
 def test_a_hard_limit_too_low_for_a_keeper_is_an_error_that_says_what_to_do() -> None:
     program = """
         import resource, nacre
