@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import time
 
 from fuzz.reading import LARGEST, Reading
@@ -18,9 +17,6 @@ TIMES = 12
 """How much longer it may take than as many characters of the plainest of commands, on the same machine just then: most
 take less than three times as long, and what grows with the square far more."""
 _PLAIN = "echo a; "
-_COUNTED = re.compile(r"=|\(\)|alias|function|set --|local|for |while |until |read |trap|cd ")
-"""What makes a script remember, so that following it is work that grows; that is counted, and ends with too-complex
-after some ten seconds at the most. Such a text may take what any text may."""
 _NUMBER = "№"
 """In a piece, which of them it is; `№+`: the next one."""
 _PAIRS = (
@@ -74,6 +70,36 @@ _PLACES = (
     ("", "|"), ("$", ""), ("<", ""), ("~", "/x"), ("/", "/.."), ("curl ", " | sh"),
 )  # fmt: skip
 """What stands before and after."""
+_ARRAY = f"a=({' '.join(f'v{number}' for number in range(5000))});"
+_VALUES = "".join(f"b&&x=/v{number};" for number in range(100))
+_NAMES = "".join(f"v{number}=1;" for number in range(2000))
+_AT_HOME = (
+    ("case $x in ", "a)v№=1;&", "esac"), ("case $x in ", "a)v№=1;;&", "esac"), ("case $x in ", "a)v№=1;;", "esac"),
+    ("case $x in ", "a)b > f№;;", "esac"), ("case $x in ", "a)b > f№;&", "esac"),
+    ("case $x in ", "a)f№()(:);&", "esac"), ("case $x in ", "a)alias a№=b;&", "esac"),
+    ("case $x in ", "a)export v№=1;&", "esac"), ("case $x in ", "a)set -- a№;;", "esac"),
+    ("case $x in ", 'a)set -- a№ "$@";&', "esac"), ("case $x in ", "$v№)b;;", "esac"),
+    ("if a; then b;", "elif c; then v№=1;", "fi"), ("if a; then b;", "elif v№=1; then b;", "fi"),
+    ("", "if a; then v№=1; fi;", ""), ("", "b&&v№=1;", ""), ("", "b&&x=/v№;", ""), ("", "b&&x+=/№;", ""),
+    ("", "b&&f№() { :; };", ""), ("", "b&&alias a№=b;", ""), ("", "b&&declare -n v№=w№;", ""),
+    ("", "b&&export v№=1;", ""), ("", "b&&v№=1||w№=1;", ""), ("", "b&&set -- a№;", ""), ("", "b||echo x > f№;", ""),
+    ("", "select v№ in a b; do v№=1; done;", ""), ("", "for v№ in 1 2; do w№=1; done;", ""),
+    ("for i in 1 2; do ", "b&&v№=1;", "done"), ("select x in a b; do ", "b&&v№=1;", "done"),
+    ("f() { ", "local v№=1;", "}; f; f"), ("", "f№() { local v№=1; f№+; };", ""), ("declare -A m;", "m[k№]=v;", ""),
+    ("declare -A m;", "m+=([k№]=v);", ""), (_ARRAY, "b&&a+=(x);", ""), (_ARRAY, "a+=(x) ", ""),
+    (_ARRAY, "unset 'a[1]';", ""), (_ARRAY, "b&&unset 'a[№]';", ""), (_ARRAY + "unset ", "'a[1]' ", ""),
+    (_ARRAY, "b ${a[1]};", ""), (_ARRAY + "b ", '"${a[*]}"', ""), (_ARRAY, "b ${a[@]/x/y};", ""),
+    (_ARRAY + "f() { :; };", "f;", ""), ("a=(" + "x " * 90 + ");", "b&&a[№]=1;", ""),
+    (_ARRAY + "b&&a+=(/x);" * 60, "b ${#a[@]};", ""), (_VALUES, "if a; then if b; then x=1; fi; fi;", ""),
+    (_VALUES, "local x=№;", ""), (_VALUES, "for i in 1 2; do x=1; done;", ""), (_VALUES, "b > $x;", ""),
+    (_VALUES, "trap 'b $x' 1;", ""), ("set -a;" + _NAMES, "sh -c x;", ""), (_NAMES + "f() { :; };", "f;", ""),
+    ("find . | while read f; do " + _NAMES, "if a; then b; fi;", "done"), ("set -- " + "/a " * 5000, ";b&&shift", ""),
+    ("set -- " + "/a " * 5000 + ";b&&shift" * 60, ";b $1", ""), ("set -- " + "/a " * 5000, ';b&&set -- x "$@"', ""),
+    ("alias " + "".join(f"a{number}=b " for number in range(4000)) + ";", "unalias a№;", ""),
+    ("".join(f"f{number}()(:);" for number in range(3000)), "unset f№;", ""), ("x=" + "a" * 50_000 + ";b ", '"$x"', ""),
+)  # fmt: skip
+"""Pieces that cost something where they are at home, with what stands before and after: one more name, value or element
+where there are many already."""
 
 
 class Repeating(Reading):
@@ -81,6 +107,10 @@ class Repeating(Reading):
 
     def invent(self, seed: int) -> str:
         made = random.Random(seed)
+        if made.random() < 0.2:
+            before, piece, after = made.choice(_AT_HOME)
+            room = made.choice((5_000, 25_000, LARGEST)) if len(before) < 1_000 else LARGEST
+            return json.dumps([(before, 1), (piece, (room - len(before) - len(after)) // len(piece)), (after, 1)])
         before, after = made.choice(_PLACES)
         pairs = made.sample(_PAIRS, made.choice((1, 1, 1, 2, 3)))
         room = made.choice((1_000, 10_000, LARGEST, LARGEST, LARGEST)) - len(before) - len(after)
@@ -99,7 +129,7 @@ class Repeating(Reading):
         return super().wrong(whole(json.loads(case)))
 
     def slow(self, text: str, policy: Policy, took: float) -> str:
-        if took < LONG or _COUNTED.search(text):
+        if took < LONG:
             return super().slow(text, policy, took)
         took = min(took, _time(text, policy))  # a busy machine is no failure
         plain = max(_time((_PLAIN * LARGEST)[: len(text)], policy), LONG / TIMES)
@@ -122,5 +152,9 @@ def _repeated(each: tuple[str, int]) -> str:
     piece, times = each
     if _NUMBER not in piece:
         return piece * times
-    made = "".join(piece.replace(_NUMBER + "+", str(at + 1)).replace(_NUMBER, str(at)) for at in range(times))
-    return made[: times * len(piece)]  # the numbers are longer than what stands for them
+    room, made = times * len(piece), list[str]()
+    while room > 0:  # the numbers are longer than what stands for them
+        at = len(made)
+        made.append(piece.replace(_NUMBER + "+", str(at + 1)).replace(_NUMBER, str(at)))
+        room -= len(made[-1])
+    return "".join(made[:-1] if room < 0 else made)

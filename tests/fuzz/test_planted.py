@@ -331,7 +331,7 @@ class _Clock:
         return Verdict(Decision.ALLOW)
 
 
-@pytest.mark.parametrize(("piece", "found"), [("\\\n", True), ("x=1 ", False), ("echo a; ", False)])
+@pytest.mark.parametrize(("piece", "found"), [("\\\n", True), ("x=1 ", True), ("a)v=1;&", True), ("echo a; ", False)])
 def test_a_text_that_takes_long_for_its_size_is_found(piece: str, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock()
     for module in ("reading", "repeating"):

@@ -47,6 +47,37 @@ GROWS = {
     "ways": numbered("if a; then x=/p{0}; fi;", 3000) + "echo $x;" * 500,
     "loops and conditions": numbered("for v{0} in *; do if a; then b; fi; done;", 2500),
 }
+ARRAY = f"a=({' '.join(f'v{i}' for i in range(8000))});"
+VALUES = numbered("b&&x=/v{0};", 100)
+MEETS = {
+    "arms that fall": "case $x in " + numbered("a)v{0}=1;&", 8000) + "esac",
+    "arms that fall on": "case $x in " + numbered("a)v{0}=1;;&", 8000) + "esac",
+    "arms": "case $1 in " + numbered("a)v{0}=1;;", 8000) + "esac",
+    "arms that write": "case $1 in " + numbered("a)b>f{0};;", 7000) + "esac",
+    "arms that define": "case $1 in " + numbered("a)f{0}()(:);&", 6000) + "esac",
+    "arms with aliases": "case $1 in " + numbered("a)alias a{0}=b;;", 5000) + "esac",
+    "arms with other names": "case $1 in " + numbered("a)declare -n a{0}=b;;", 4000) + "esac",
+    "a longer array, perhaps": ARRAY + "b&&a+=(x);" * 3700,
+    "a shorter array": ARRAY + "unset 'a[1]';" * 3000,
+    "a shorter array, in one command": ARRAY + "unset " + "'a[1]' " * 5000,
+    "a longer array, in one command": ARRAY + "a+=(x) " * 5000,
+    "elements, perhaps": f"a=({'x ' * 90});" + numbered("b&&a[{0}]=1;", 6000),
+    "one element": ARRAY + "b ${a[1]};" * 4000,
+    "changed elements": f"{ARRAY}b {'${a[@]/x/y}' * 4000}",
+    "an array, and calls": ARRAY + "b&&a+=(/x);" * 60 + "f() { :; };" + "f;" * 15_000,
+    "names, and calls": numbered("v{0}=1;", 3000) + "f() { :; };" + "f;" * 15_000,
+    "names, and what was found": "find . | while read f; do " + numbered("v{0}=1;", 3000) + "a&&b;" * 10_000 + "done",
+    "functions, perhaps": numbered("b&&f{0}() {{ :; }};", 5000),
+    "functions that go": numbered("f{0}()(:);", 4000) + numbered("unset f{0};", 4000),
+    "functions that go at once": numbered("f{0}()(:);", 4000) + "unset " + numbered("f{0} ", 4000),
+    "aliases, perhaps": numbered("b&&alias a{0}=b;", 5000),
+    "aliases that go": "alias " + numbered("a{0}=b ", 5000) + ";unalias " + numbered("a{0} ", 5000),
+    "other names, perhaps": numbered("b&&declare -n v{0}=w{0};", 3500),
+    "values of a variable": VALUES + "if a; then if b; then x=1; fi; fi;" * 2500,
+    "arguments that go, perhaps": f"set -- {'/a ' * 8000}" + ";b&&shift" * 8000,
+    "arguments, perhaps": numbered("b&&set -- /a{0};", 5000) + 'b "$@";' * 1000,
+}
+"""Where ways meet, each with names and values of its own."""
 TAKES_TRIES = {
     "sed: newlines": "sed '" + "\n" * SIZE + "' f",
     "sed: blanks": "sed '0" + " " * SIZE + "' f",
@@ -90,7 +121,9 @@ def lines_run(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("text", [*GROWS.values(), *TAKES_TRIES.values()], ids=[*GROWS, *TAKES_TRIES])
+@pytest.mark.parametrize(
+    "text", [*GROWS.values(), *MEETS.values(), *TAKES_TRIES.values()], ids=[*GROWS, *MEETS, *TAKES_TRIES]
+)
 def test_no_text_takes_more_than_a_bounded_amount_of_work(text: str) -> None:
     assert lines_run(text) < LINES
 

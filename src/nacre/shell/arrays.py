@@ -12,6 +12,15 @@ _FOLLOWED = 100
 """Elements of an array that is filled one by one; beyond that it is not known, or a long script would take for ever."""
 
 
+ELEMENT = 16
+"""What it counts as, in characters, to take an element out of its array and put it back."""
+
+
+def effort(value: Value | None) -> int:
+    """What it counts as to change one element of it: all are taken out and put back."""
+    return ELEMENT * len(value) if isinstance(value, tuple) else 0
+
+
 def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Value | None:
     """`${x[subscript]}`; None if that is not known. `mapped`: of an associative array."""
     if value is None:

@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable
 
 from nacre.patterns import later
-from nacre.shell.arrays import without
+from nacre.shell.arrays import effort, without
 from nacre.shell.command import EVERY, Command
 from nacre.shell.environment import runs_code
 from nacre.shell.expand import Expander
+from nacre.shell.joins import any_of
 from nacre.shell.many import Value, foremost
 from nacre.shell.options import Shape
 from nacre.shell.parameters import BLANKS, separator
 from nacre.shell.parse import parse
 from nacre.shell.runner import Follows, Runner
-from nacre.shell.state import Alias, State, any_of
+from nacre.shell.state import ENTRY, Alias, State
 from nacre.shell.syntax import DECLARES, OWNING
 from nacre.shell.text import SOME, UNKNOWN, origin, plain, source, whole
 from nacre.shell.variables import converted, store
@@ -49,7 +50,8 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
     runner.spend(
-        len(state.maps) + len(state.integers) + len(state.references) + len(state.exported) + len(state.passed)
+        len(state.maps) + len(state.integers) + len(state.cases) + len(state.references) + len(state.exported)
+        + len(state.passed)
     )
     references: dict[str, str] = {}
     names = {source(word.partition("=")[0]).removesuffix("+").partition("[")[0] for word in command.args}
@@ -116,16 +118,22 @@ def _count(name: str, state: State) -> None:
 
 def _unset(runner: Runner, command: Command, state: State) -> str:
     if command.has("-n"):
-        state.references = {name: each for name, each in state.references.items() if name not in command.args}
+        gone = set(command.args)
+        state.references = {name: each for name, each in state.references.items() if name not in gone}
         return ""
-    for word in command.operands():
-        if word in state.functions and not command.has("-v"):  # a variable of that name would go first
-            state.functions = {name: body for name, body in state.functions.items() if name != word}
+    words = command.operands()
+    if not state.functions.keys().isdisjoint(words) and not command.has("-v"):  # a variable would go first
+        runner.spend(ENTRY * len(state.functions))
+        gone = set(words)
+        state.functions = {name: body for name, body in state.functions.items() if name not in gone}
+    for word in words:
         name, bracket, key = word.partition("[")
         if bracket:
             runner.reread(word, state)
             mapped = name in state.maps
             if values := state.variables.get(name):
+                if not runner.spend(sum(map(effort, values))):
+                    return ""
                 state.variables[name] = [without(each, key.removesuffix("]"), mapped=mapped) for each in values]
         else:
             state.forget(state.references.get(word, word))
@@ -316,8 +324,9 @@ def _alias(runner: Runner, command: Command, state: State) -> str:
 
 
 def _unalias(runner: Runner, command: Command, state: State) -> str:
-    runner.spend(len(state.aliases))
-    state.aliases = {name: alias for name, alias in state.aliases.items() if name not in command.args}
+    runner.spend(ENTRY * len(state.aliases))
+    gone = set(command.args)
+    state.aliases = {name: alias for name, alias in state.aliases.items() if name not in gone}
     return ""
 
 

@@ -17,6 +17,8 @@ DEEPEST_CALL = 32
 """Functions that are called inside each other; `AGAIN`: how often the same one may be among them with what it is given,
 and once more with anything."""
 AGAIN = 2
+_KNOWN = 5
+"""What it counts as, in characters, to see of a name that it is as it was in another call."""
 REPEATED = 64
 """Calls with nothing new about them that are followed, of all functions together."""
 
@@ -60,6 +62,8 @@ class Caller(Runner):
 
     def _call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None, firm: int) -> str:
         self._called.add(id(function))
+        if self.script.closed:
+            return UNKNOWN
         if (inside := self._calls.count(function)) >= AGAIN:
             if inside > AGAIN or arguments is None:
                 return UNKNOWN
@@ -93,7 +97,8 @@ class Caller(Runner):
     ) -> tuple[object, ...]:
         """What decides about what a function does."""
         known = state.variables.known()
-        self.spend(len(known) + len(state.functions))
+        elements = sum(len(each) for values in known.values() if values for each in values if not isinstance(each, str))
+        self.spend(_KNOWN * len(known) + elements + len(state.functions))
         values = frozenset((name, tuple(each or ())) for name, each in known.items() if name != "_")
         if self._functions[0] is not state.functions:  # never changed, but put in place of each other
             self._functions = state.functions, frozenset(state.functions.items())

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from nacre.shell.guards import proven
 from nacre.shell.many import Value
-from nacre.shell.state import State, any_of
+from nacre.shell.state import State
 from nacre.shell.syntax import Block, Group, Item, Node, Simple
 from nacre.shell.text import SOME
 
@@ -68,22 +68,24 @@ class Before:
         self.strict, self.nounset, self.files = state.strict, state.nounset, state.written.mark()
 
 
-def end_chain(before: Before, state: State, last: list[Item]) -> None:
-    """Of `a && x=1`: what was set after `&&` may not have been. `last`: the items of a chain of two."""
+def end_chain(before: Before, state: State, last: list[Item]) -> int:
+    """Of `a && x=1`: what was set after `&&` may not have been. `last`: the items of a chain of two. Gives what it
+    counts as, in characters, to put both together."""
     chain, done = before.variables, state.variables
     state.variables, state.passed = chain, state.passed & before.passed
     if state.arguments != before.arguments:
         state.lose_arguments()
-    state.doubt_aliases(before.aliases, before.expands_aliases)
+    spent = state.doubt_aliases(before.aliases)
+    if before.expands_aliases is not state.expands_aliases:
+        state.expands_aliases = None
     state.written.doubt(before.files)
     state.strict, state.nounset = state.strict and before.strict, state.nounset and before.nounset
     if len(last) == 2 and last[0] is before.first:
         for name in proven(last[0], succeeds=False):
             if name in done.own:  # `[ -z "$x" ] && x=1`, or `&& exit`
                 state.require(name)
-    for name, values in done.own.items():
-        chain.own[name] = any_of([values, chain.get(name)])
-    state.doubt_references(before.references)
+    spent += chain.join(done, stays=True)
+    return spent + state.doubt_references(before.references)
 
 
 def always(items: list[Item]) -> bool:

@@ -56,8 +56,11 @@ _NEVER_GIVEN = 7
 """No script gets so many arguments; `$9` is a way to write nothing: `rm$IFS$9-rf`."""
 TOO_MUCH = 1_000_000_000
 WORD = 250
-"""What a word that braces make counts as, in characters; `FIELD`: one that splitting makes."""
+"""What a word that braces make counts as, in characters; `FIELD`: one that splitting makes; `ELEMENT`: one of an array
+that is looked at; `CHANGE`: one of which `${a[@]/x/y}` makes another."""
 FIELD = 20
+ELEMENT = 4
+CHANGE = 50
 
 
 class Runs(Protocol):
@@ -138,7 +141,7 @@ class Expander:
         """One text, whatever is in it: the value of an assignment, the target of a redirection."""
         if word.fixed is not None:
             return word.fixed
-        out = []
+        out, size = [], 0
         for index, part in enumerate(word.parts):
             if isinstance(part, Literal):
                 text = part.text
@@ -153,6 +156,9 @@ class Expander:
                 value = self.value(part)
                 value = value if isinstance(value, str) else self._joined(part, value, " ")
                 out.append(globbed(value) if globs and not part.quoted else value)
+                size += len(value)
+                if size > LONGEST:  # thousands of them would fill the memory
+                    break
         text = "".join(out)
         if len(text) > LONGEST and sum(len(part.text) for part in word.parts if isinstance(part, Literal)) > LONGEST:
             return text  # it is as long in the script itself
@@ -177,6 +183,8 @@ class Expander:
                 current = (current or "") + text
                 continue
             value = self.value(part)
+            if current is not None and len(current) > LONGEST:
+                current = self._bounded(current)
             if part.quoted and isinstance(value, str):
                 current = (current or "") + value
                 continue
@@ -301,6 +309,8 @@ class Expander:
 
     def _parameter(self, part: Parameter) -> Value:
         value = self._lookup(part.name)
+        if isinstance(value, tuple) and not self.runs.spend((CHANGE if part.operator else ELEMENT) * len(value)):
+            return UNKNOWN
         subscript = None if part.subscript is None else self.text(part.subscript)
         if subscript is not None:
             if part.name not in self.state.maps:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from nacre.shell.joins import gathered
 from nacre.shell.text import UNKNOWN
 
 Texts: TypeAlias = tuple[str, ...]
@@ -76,10 +77,12 @@ class Files(dict[str, str]):
 
     def join(self, *ways: dict[str, Texts], stays: bool = True) -> None:
         """It has gone one of these ways; or, with `stays`, none of them."""
-        for path in dict.fromkeys(path for way in ways for path in way):
-            before = self.texts(path) or (UNKNOWN,)
-            found = [*([before] if stays else []), *(way.get(path, before) for way in ways)]
-            self.put(path, tuple(text for texts in found for text in texts))
+        for path, found in gathered(ways, self._before):
+            held = (*([self._before(path)] if stays else []), *found)
+            self.put(path, tuple(text for texts in held for text in texts))
+
+    def _before(self, path: str) -> Texts:
+        return self.texts(path) or (UNKNOWN,)
 
     def doubt(self, since: int) -> None:
         """What was written since then may not have been."""

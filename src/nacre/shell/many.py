@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterable
+from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 from nacre.patterns import later
@@ -21,6 +22,8 @@ WAYS = 64
 """Values of one variable from different ways through the script, besides the latest."""
 _SHORT = 100
 """Characters of what can be precious."""
+_FEW = 100
+"""Elements of an array up to which each is looked at; a longer one may always hold something."""
 _TELLS = later(
     r"""(?:\A|[\s=:,'"(@+])(?:[/~.*?\[!:+-]|\Z)|[;&|<>`$(){}\\*?\[]|/\.|\b(?:mkfs|newfs)|\A-?[01]\Z|\A0?777\Z"""
 )
@@ -35,7 +38,7 @@ _DESTROYERS = frozenset(
 def matters(value: Value) -> bool:
     """Whether it may be more than a plain name: a place, an option, a program, a text to be read, something unknown."""
     if not isinstance(value, str):
-        return any(map(matters, value))
+        return len(value) > _FEW or any(map(matters, value))
     if not plain(value) or _TELLS.search(value):
         return True
     return any(word in _DESTROYERS or is_known(word) for word in value.lower().split())
@@ -49,9 +52,14 @@ def foremost(values: list[_Value]) -> list[_Value]:
 
 
 def either(mine: list[Value], values: list[Value]) -> list[Value]:
-    """The values that a variable may have after one way or another. Of very many the latest are kept and, of the others
-    that may matter, the shortest: what is precious has a short name, what grows in a loop is long."""
-    both = mine + [value for value in values if value not in mine]
+    """The values that a variable may have after one way or another."""
+    return either_of((mine, values))
+
+
+def either_of(ways: Iterable[list[Value]]) -> list[Value]:
+    """After any of these. Of very many the latest are kept and, of the others that may matter, the shortest: what is
+    precious has a short name, what grows in a loop is long."""
+    both = list(dict.fromkeys(chain.from_iterable(ways)))
     if len(both) <= MOST:
         return both
     others = sorted(filter(matters, both[:-MOST]), key=len)

@@ -107,7 +107,7 @@ class Runner(Texts):
             if not state.loops.issuperset(expander.several):
                 wrote.append(state.written.undo(files))
         state.written.join(*wrote, stays=False)
-        before.join(ways, state)
+        self.spend(before.join(ways, state))
         if len(printed) > 1 and self._texts is not None:
             self._texts += printed
         return self.kept("".join(printed))
@@ -167,6 +167,8 @@ class Runner(Texts):
     ) -> str:
         assigned: dict[str, str] = {}
         for assignment in node.assignments:
+            if self.script.closed:
+                break
             value = assigned_value(assignment, expander)
             if argv:
                 assigned[assignment.name] = value if isinstance(value, str) else " ".join(value)
@@ -186,7 +188,7 @@ class Runner(Texts):
             if sure:
                 return self.redirected(command, printed, state)
             state.written.doubt(files)
-            state.join(inner)
+            self.spend(state.join(inner))
         if argv == ("exec",) and command.stdin is not stdin:
             state.input = command.stdin
         if argv:
@@ -263,7 +265,7 @@ class Runner(Texts):
                 other, files = state.fork(), state.written.mark()
                 printed = self.follow(command, words, other, functions=bool(rest))
                 state.written.doubt(files)
-                state.join(other)
+                self.spend(state.join(other))
                 return printed
             if has_glob(command.name):
                 self.spend(GLOB)
@@ -280,7 +282,7 @@ class Runner(Texts):
             path = f"./{path}" if plain(path) and "/" not in path else path
             self.follow(command, (path, *command.args), other)
             state.written.doubt(files)
-            state.join(other)
+            self.spend(state.join(other))
 
     def _unaliased(self, alias: Alias, argv: tuple[str, ...], node: Simple, state: State) -> str:
         """The text that a command stands for. After an alias that ends in a blank the next word may be one as well."""

@@ -142,7 +142,7 @@ def _source(runner: Runner, command: Command, state: State) -> str:
     for text, way in zip(known, ways, strict=True):
         runner.read(command, text, way, arguments=words[1:] or None)
     state.written.doubt(files)
-    state.join(*ways, stays=len(known) < len(texts))
+    runner.spend(state.join(*ways, stays=len(known) < len(texts)))
     return UNKNOWN
 
 

@@ -9,6 +9,7 @@ from posixpath import commonpath
 from nacre.patterns import later
 from nacre.shell.command import EVERY
 from nacre.shell.files import Files
+from nacre.shell.joins import any_of, differing, distinct, effort, gathered
 from nacre.shell.many import Value, either
 from nacre.shell.syntax import Function
 from nacre.shell.text import BELOW, SOME, STAR, UNKNOWN
@@ -20,6 +21,9 @@ _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
 TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
 """Variables that decide what a word is as a command: aliases, what `hash` remembers, whether aliases are expanded."""
 _EXPANDING = frozenset(("BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
+ENTRY = 4
+"""What it counts as, in characters, to look at one function or name; `_ALIAS`: to make an alias anew."""
+_ALIAS = 16
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
 _UNTIDY = later(r"(?:^|/)\.{0,2}(?:/|$)")
@@ -78,6 +82,22 @@ class Variables:
         self.own[name] = values
         if name in TABLES:
             self.tables.add(name)
+
+    def join(self, *ways: Variables, stays: bool) -> int:
+        """The script has gone one of these ways from here; or, with `stays`, none of them. Gives what it counts as, in
+        characters, to put together what the names may be now."""
+        spent = 0
+        if len({id(way._below) for way in ways}) == 1 and (below := ways[0]._below):
+            found = gathered([way.own for way in ways], below.get)
+        else:  # two of them, at the most
+            names = dict.fromkeys(name for way in ways for name in way.own)
+            found = ((name, [way.get(name) for way in ways]) for name in names)
+        for name, values in found:
+            if stays:
+                values.append(self.get(name))
+            self.own[name] = any_of(values)
+            spent += effort(values)
+        return spent
 
     def known(self) -> dict[str, list[Value] | None]:
         """All of them, as they are here."""
@@ -174,23 +194,24 @@ class State:
         copy.passes_all = False
         return copy
 
-    def join(self, *ways: State, stays: bool = True) -> None:
-        """It has gone one of these ways; or, with `stays`, none of them."""
-        for name in dict.fromkeys(name for way in ways for name in way.variables.own):
-            found = [way.variables.get(name) for way in ways]
-            self.variables.own[name] = any_of([*found, self.variables.get(name)] if stays else found)
-        defined = [*([self.functions] if stays else []), *(way.functions for way in ways)]
-        if any(each is not self.functions for each in defined):
-            self.functions = {name: body for each in defined for name, body in each.items()}
-            self.unsure = self.unsure.union(*(way.unsure for way in ways))
-            for each in defined:
-                self.doubt(each)
-        for way in ways:
-            self.doubt_aliases(way.aliases, way.expands_aliases)
-            self.doubt_references(way.references)
+    def join(self, *ways: State, stays: bool = True) -> int:
+        """It has gone one of these ways; or, with `stays`, none of them. Gives what it counts as, in characters, to put
+        them together."""
+        spent = self.variables.join(*(way.variables for way in ways), stays=stays)
         here = (self, *ways) if stays else ways
+        defined = distinct([way.functions for way in here])
+        if len(defined) > 1 or defined[0] is not self.functions:
+            self.functions, other = differing(defined)
+            self.unsure = self.unsure.union(other, *distinct([way.unsure for way in ways]))
+            spent += ENTRY * sum(map(len, defined))
+        spent += self.doubt_aliases(*(way.aliases for way in ways))
+        if any(way.expands_aliases is not self.expands_aliases for way in ways):
+            self.expands_aliases = None
+        spent += self.doubt_references(*(way.references for way in ways))
         self.strict, self.nounset = all(way.strict for way in here), all(way.nounset for way in here)
-        self.passed = (self.passed if stays else ways[0].passed).intersection(*(way.passed for way in ways))
+        passed = distinct([way.passed for way in here])
+        self.passed = passed[0].intersection(*passed[1:])
+        spent += sum(map(len, passed[1:]))
         if any(way.arguments != (self if stays else ways[0]).arguments for way in ways):
             self.lose_arguments()
         elif not stays:
@@ -199,6 +220,7 @@ class State:
         self.settled = len(places) == 1 and (self.settled or not stays) and all(way.settled for way in ways)
         self.moves = max(self.moves, *(way.moves for way in ways))
         self.cwd = next((place for place in reversed(places) if place != self.cwd), self.cwd)
+        return spent
 
     def lose_arguments(self) -> None:
         """They may be anything."""
@@ -209,28 +231,29 @@ class State:
         found = {name for name, body in self.functions.items() if functions.get(name) is not body}
         self.unsure = self.unsure | found if found else self.unsure
 
-    def doubt_aliases(self, aliases: dict[str, Alias], expanded: bool | None) -> None:
-        """It may also be that these are the aliases, and whether they are expanded."""
-        if aliases is not self.aliases:
-            both = {**self.aliases, **aliases}
-            other = {name for name in both if self.aliases.get(name) is not aliases.get(name)}
-            self.aliases = {
-                name: Alias(each.text, each.end, each.depth, sure=False, before=each.before) if name in other else each
-                for name, each in both.items()
-            }
-        if expanded is not self.expands_aliases:
-            self.expands_aliases = None
+    def doubt_aliases(self, *aliases: dict[str, Alias]) -> int:
+        """It may also be that these are the aliases, or those. Gives what it counts as to see which differ."""
+        tables = distinct((self.aliases, *aliases))
+        if len(tables) == 1:
+            return 0
+        both, other = differing(tables)
+        self.aliases = {
+            name: Alias(each.text, each.end, each.depth, sure=False, before=each.before) if name in other else each
+            for name, each in both.items()
+        }
+        return _ALIAS * sum(map(len, tables))
 
-    def doubt_references(self, references: dict[str, str]) -> None:
-        """It may also be that these are the other names: what they and the variables they may stand for are now, and
-        what is going to be assigned to one of them, is not known."""
-        if references is self.references or references == self.references:
-            return
-        both = {**self.references, **references}
-        other = {name for name in both if self.references.get(name) != references.get(name)}
-        for name in other.union(each.get(name, "") for each in (self.references, references) for name in other):
+    def doubt_references(self, *references: dict[str, str]) -> int:
+        """It may also be that these are the other names, or those: what they and the variables they may stand for are
+        now, and what is going to be assigned to one of them, is not known."""
+        tables = distinct((self.references, *references))
+        if len(tables) == 1:
+            return 0
+        both, other = differing(tables)
+        for name in other.union(each for table in tables for name, each in table.items() if name in other):
             self.variables.own[name] = any_of([self.variables.get(name), None]) or [UNKNOWN]
         self.references = {name: f"?{name}" if name in other else each for name, each in both.items()}
+        return ENTRY * sum(map(len, tables))
 
     def choose(self, names: Set[str] | None = None) -> None:
         """On a condition: of what a loop goes through, no longer all."""
@@ -241,14 +264,17 @@ class State:
                 self.variables[name] = [v.replace(STAR, SOME) if isinstance(v, str) else v for v in values]
         self.loops -= names
 
-    def choose_found(self) -> None:
-        """On a condition: of what was found and is gone through, no longer all, whatever it is called by now."""
-        for name, values in self.variables.known().items():
+    def choose_found(self) -> int:
+        """On a condition: of what was found and is gone through, no longer all, whatever it is called by now. Gives
+        what it counts as to look through all that is known."""
+        known = self.variables.known()
+        for name, values in known.items():
             if any(BELOW in value for value in values or ()):
                 chosen: list[Value] = [v.replace(BELOW, SOME) if isinstance(v, str) else v for v in values or ()]
                 self.variables[name] = chosen
         if any(BELOW in each for each in self.arguments or ()):
             self.arguments = [each.replace(BELOW, SOME) for each in self.arguments or ()]
+        return ENTRY * len(known)
 
     def own(self, name: str) -> None:
         """In a function: from here on it is a variable of the function's."""
@@ -284,20 +310,6 @@ class State:
 
     def path(self, name: str) -> str:
         return absolute(name, self.cwd)
-
-
-def any_of(ways: list[list[Value] | None]) -> list[Value] | None:
-    """What a variable may be after several ways. One on which it was not set leaves it to the environment."""
-    found: list[Value] | None = None
-    unset = False
-    for values in ways:
-        if not values:
-            unset = True
-        elif found is None:
-            found = values
-        elif found is not values:
-            found = either(found, values)
-    return either(found, [UNKNOWN]) if found and unset else found
 
 
 def around(places: list[str]) -> str:

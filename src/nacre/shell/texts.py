@@ -12,7 +12,7 @@ from nacre.shell.environment import function_name, is_command, is_expanded
 from nacre.shell.expand import Expander
 from nacre.shell.parse import expansion, parse
 from nacre.shell.plumbing import Plumbing
-from nacre.shell.state import State, Variables, any_of
+from nacre.shell.state import State, Variables
 from nacre.shell.syntax import Block, Node, Pipeline, Simple, Substitution
 from nacre.shell.text import BELOW, BRACKET, LOST, QUESTION, SOME, STAR, UNKNOWN, has_glob, plain, source, whole
 from nacre.shell.words import Malformed, TooDeep
@@ -95,8 +95,7 @@ class Texts(Plumbing):
             replies = inner.own.pop("REPLY", None) or [UNKNOWN]
             printed = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else UNKNOWN
         state.written.doubt(files)
-        for name in inner.own:
-            before.own[name] = any_of([inner.get(name), before.get(name)])
+        self.spend(before.join(inner, stays=True))
         state.doubt(functions)
         state.settled = state.settled and state.cwd == cwd
         return printed

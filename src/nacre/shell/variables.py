@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nacre.patterns import later
-from nacre.shell.arrays import elements, listed, stored
+from nacre.shell.arrays import effort, elements, listed, stored
 from nacre.shell.expand import Expander
 from nacre.shell.many import Value
 from nacre.shell.state import KEYED, State
@@ -50,7 +50,8 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
     name = state.references.get(assignment.name, assignment.name)
     if isinstance(value, tuple):
         old = state.variables.get(name) if assignment.append else None
-        state.variables[name] = [_extended(each, value, state, name) for each in old] if old else [value]
+        expander.runs.spend(sum(len(value) + len(each) for each in old) if old else 0)
+        state.variables[name] = [_extended(each, value, expander, name) for each in old] if old else [value]
         return
     key = None if assignment.subscript is None else expander.text(assignment.subscript)
     _put(expander, name, key, value, append=assignment.append)
@@ -88,14 +89,15 @@ def _put(expander: Expander, name: str, key: str | None, text: str, *, append: b
     found: list[Value] = []
     before: list[Value | None] = [*old] if old else [None]
     for each in before:
-        expander.runs.spend(4 * len(each) if isinstance(each, tuple) else 0)
+        expander.runs.spend(effort(each))
         value = stored(each, key, text, append=append, mapped=mapped)
         found.append(expander.runs.kept(value) if isinstance(value, str) else value)
     state.variables[name] = found
 
 
-def _extended(old: Value, value: tuple[str, ...], state: State, name: str) -> Value:
+def _extended(old: Value, value: tuple[str, ...], expander: Expander, name: str) -> Value:
     both = (old, *value) if isinstance(old, str) else old + value
     if not any(KEYED in each for each in both):
         return both
-    return listed(elements(both), mapped=name in state.maps)
+    expander.runs.spend(effort(both))
+    return listed(elements(both), mapped=name in expander.state.maps)

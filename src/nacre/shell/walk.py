@@ -19,7 +19,7 @@ from nacre.shell.followers import Followers
 from nacre.shell.guards import disproven_by, proven, proven_by
 from nacre.shell.many import Value, either, foremost
 from nacre.shell.spawns import is_endless
-from nacre.shell.state import State, Variables, any_of
+from nacre.shell.state import State, Variables
 from nacre.shell.syntax import (
     Block,
     Calculation,
@@ -89,7 +89,7 @@ class Walker(Caller):
             if guards and item.operator != "&&":
                 lift(guards, state)
             if chain is not None and item.operator == ";":
-                end_chain(chain, state, block.items[index - 2 : index])
+                self.spend(end_chain(chain, state, block.items[index - 2 : index]))
                 chain = None
             if led_away and item.operator == ";":
                 self._choose_found(state)
@@ -127,7 +127,7 @@ class Walker(Caller):
         if guards:
             lift(guards, state)
         if chain is not None:
-            end_chain(chain, state, block.items[-2:])
+            self.spend(end_chain(chain, state, block.items[-2:]))
         if stdin is not given and state.input is None:
             state.input = stdin  # for those who stand around it, too
         return printed[0] if len(printed) == 1 else self.kept("".join(printed))
@@ -148,11 +148,12 @@ class Walker(Caller):
             functions = state.functions
             printed = (self._beside if item.background else self.node)(item.node, state, stdin)
             if chain is not None and state.functions is not functions:
+                self.spend(len(functions))
                 state.doubt(functions)
             return printed
         done = state.fork()
         if chain is not None:
-            end_chain(chain, state, [])
+            self.spend(end_chain(chain, state, []))
         if item.background:
             return self._beside(item.node, state, stdin)
         other, files = state.fork(), state.written.mark()
@@ -165,9 +166,9 @@ class Walker(Caller):
             done.require(name)
         state.cwd = here[0]
         if leaves(item.node):
-            state.join(done, stays=False)
+            self.spend(state.join(done, stays=False))
         else:
-            state.join(done, other, stays=False)
+            self.spend(state.join(done, other, stays=False))
         return printed
 
     def node(self, node: Node, state: State, stdin: str | None) -> str:
@@ -255,9 +256,11 @@ class Walker(Caller):
         """`stays`: it may be that none of them is taken. `falling`: those after which another may be."""
         printed, after = "", self._after
         taken: list[State] = []
-        fallen: list[State] = []
+        fallen: State | None = None
         files, wrote, since, led_away = state.written, list[dict[str, Texts]](), -1, False
         for number, (condition, body) in enumerate(branches):
+            if self.script.closed:
+                return UNKNOWN
             before, mark = (state.cwd, state.settled, state.moves), files.mark()
             self.block(condition, state, stdin)
             if number and since < 0 and files.mark() > mark:
@@ -268,8 +271,8 @@ class Walker(Caller):
             branch = state.fork()
             if state.moves != before[2]:
                 part(branch, state, before, condition)
-            if fallen:
-                branch.join(*fallen)
+            if fallen is not None:
+                self.spend(branch.join(fallen))
             self._choose(branch)
             guards: dict[str, list[Value] | None] = {}
             require_shown(proven_by(condition), branch, guards)
@@ -282,7 +285,9 @@ class Walker(Caller):
             else:
                 taken.append(branch)
             if number in falling:
-                fallen.append(branch)
+                first = fallen is None
+                fallen = fallen or state.fork()
+                self.spend(fallen.join(branch, stays=not first))  # one for all, or each would meet each
                 files.join(wrote[-1])
         files.join(*wrote, stays=stays)
         if since >= 0:
@@ -293,7 +298,7 @@ class Walker(Caller):
             for name in disproven_by(branches[0][0]):
                 state.require(name)
         if taken:
-            state.join(*taken, stays=stays)
+            self.spend(state.join(*taken, stays=stays))
         if led_away:
             self._choose_found(state)
         return printed
@@ -306,7 +311,7 @@ class Walker(Caller):
 
     def _choose_found(self, state: State) -> None:
         if state.found and self.spend(NODE):
-            state.choose_found()
+            self.spend(state.choose_found())
 
     def _loop(self, node: Loop, state: State, stdin: str | None) -> str:
         expander = Expander(state, self)
@@ -385,10 +390,8 @@ class Walker(Caller):
                     state.variables.own[name] = [*values, SOME]
         if not surely:
             state.written.doubt(files)
-        changed = state.variables.own
-        state.variables = before
-        for name, values in changed.items():
-            before.own[name] = values if surely else any_of([values, before.get(name)])
+        changed, state.variables = state.variables, before
+        self.spend(before.join(changed, stays=not surely))
         return printed
 
     def _turns_once(self, node: Loop) -> bool:

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 from nacre.shell.expand import Expander
-from nacre.shell.state import State, any_of, around
+from nacre.shell.state import State, around
 
 TOGETHER = 16
 """Combinations of the values of several variables, up to which all are followed."""
@@ -26,19 +26,18 @@ class Here:
         state.variables, state.arguments, state.firm = self.variables, self.arguments, self.firm
         state.cwd, state.settled = self.cwd, self.settled
 
-    def join(self, ways: list[Here], state: State) -> None:
-        """From here all of these ways led on."""
+    def join(self, ways: list[Here], state: State) -> int:
+        """From here all of these ways led on. Gives what it counts as, in characters, to put them together."""
         ways[-1].restore(state)
         state.variables = self.variables
-        for name in dict.fromkeys(name for way in ways for name in way.variables.own):
-            found = [way.variables.get(name) for way in ways]
-            self.variables.own[name] = any_of(found) if len(ways) > 1 else ways[0].variables.own[name]
+        spent = self.variables.join(*(way.variables for way in ways), stays=False)
         if any(way.arguments != state.arguments for way in ways):
             state.lose_arguments()
         if any(way.cwd != state.cwd for way in ways):
             place = around([way.cwd for way in ways])
             state.cwd, state.settled = place or state.cwd, bool(place)
         state.settled = state.settled and all(way.settled for way in ways)
+        return spent
 
 
 def choices(expander: Expander) -> Iterator[None]:
