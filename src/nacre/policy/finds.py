@@ -45,10 +45,11 @@ def everywhere(command: Command, around: Around) -> Place | None:
 
 
 def found_by(command: Command) -> Command | None:
-    """The `find` that runs it, with whatever stands between them."""
-    parent = command.parent
-    while parent is not None and parent.name not in FINDERS:
-        parent = parent.parent
+    """The `find` that runs it, with whatever stands between them, and hands it all that it has found. One that names
+    none of that (`find . -maxdepth 0 -exec bash -c '…' \\;`) is a wrapper as any."""
+    given, parent = command, command.parent
+    while parent is not None and not (parent.name in FINDERS and any(BELOW in word for word in given.argv)):
+        given, parent = parent, parent.parent
     return parent
 
 

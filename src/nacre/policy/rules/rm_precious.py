@@ -81,6 +81,7 @@ RULE = Rule(
         "rm -f $(find . -type f)",
         'mapfile -t a < <(find . -type f); rm -f "${a[@]}"',
         "find . -type f | xargs -n1 unlink",
+        "find . -maxdepth 0 -exec bash -c 'find . -type f | xargs rm -f' \\;",
         "fd -t f . ~ | xargs rm -f",
         "fd -H . -X rm -rf",
         "find . -name .git -exec rm -rf {} +",
