@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 from functools import cache
 from shlex import quote
 
 from fuzz.corpus import commands
 from nacre import check
 from nacre.shell import read
+from nacre.verdict import Verdict
 
 _CWD = "/home/dev/project"
 _PLAIN = re.compile(r"[\w./=:@,+-]+(?: [\w./=:@,+-]+)*")
@@ -21,9 +23,15 @@ _BETWEEN = "\x1e"
 """Between the command and what was made of it, in a case."""
 
 
+@cache
+def whole() -> list[str]:
+    """The commands that something can follow: nothing is left open at their end."""
+    return [command for command in commands() if _is_whole(command)]
+
+
 class Rewriting:
     def __init__(self) -> None:
-        self._commands = _whole()
+        self._commands = whole()
 
     def close(self) -> None:
         pass
@@ -38,19 +46,25 @@ class Rewriting:
 
     def wrong(self, case: str) -> str:
         command, _, text = case.partition(_BETWEEN)
-        before, after = (check(each, cwd=_CWD) for each in (command, text))
-        if before.decision is after.decision or after.rule == "too-complex":
-            return ""
-        return f"{command!r} is {before.decision} ({before.rule}), and {text!r} is {after.decision} ({after.rule})"
+        return differs(command, judged(command), text)
 
 
-@cache
-def _whole() -> list[str]:
-    return [command for command in commands() if _is_whole(command)]
+def judged(command: str) -> Verdict:
+    return check(command, cwd=_CWD)
+
+
+def differs(command: str, before: Verdict, text: str) -> str:
+    """What is said otherwise of a command that was written in another way; empty if nothing is."""
+    after = judged(text)
+    stricter = after.decision.strictness > before.decision.strictness
+    if before.decision is after.decision or after.rule == "too-complex":
+        return ""
+    if stricter and any(each in text for each in _PERHAPS):
+        return ""
+    return f"{command!r} is {before.decision} ({before.rule}), and {text!r} is {after.decision} ({after.rule})"
 
 
 def _is_whole(command: str) -> bool:
-    """Nothing is left open at its end, so that something can follow."""
     script = read(command, cwd=_CWD, home="/home/dev")
     ends = (
         command.rstrip() == command and not command.endswith(("\\", "&")) and "<<" not in command and "#" not in command
@@ -58,21 +72,40 @@ def _is_whole(command: str) -> bool:
     return ends and not (script.broken or script.doubtful or script.closed or script.foreign) and "\n" not in command
 
 
+def steps(text: str) -> Iterator[str]:
+    """Everything that one step makes of a text, besides other ways to write its words."""
+    if _is_plain(text):
+        yield from (wrapper + text for wrapper in _WRAPPERS)
+    yield from (_run(around, text) for around in _texts(text))
+    yield from (around.replace("@@", text) for around in _surroundings(text))
+
+
 def _rewritten(text: str, made: random.Random) -> str:
-    words = text.split(" ")
-    if _PLAIN.fullmatch(text) and words[0] not in _RESERVED and made.random() < 0.6:
-        if made.random() < 0.3 and "=" not in words[0]:
+    if _is_plain(text) and made.random() < 0.6:
+        if made.random() < 0.3:
             return made.choice(_WRAPPERS) + text
-        if "=" not in words[0]:
-            return "".join(_written(word, made) + made.choice((" ", "  ", "\t", " \\\n")) for word in words).strip(
-                " \t\\\n"
-            )
+        words = [_written(word, made) + made.choice((" ", "  ", "\t", " \\\n")) for word in text.split(" ")]
+        return "".join(words).strip(" \t\\\n")
     if made.random() < 0.4:
-        around = made.choice(_TEXTS[:-1] if "{}" in text else _TEXTS)
-        return around.replace("run_", f"run_{len(text)}").replace("@@", quote(text))
-    if text.endswith(("\n", ";")) or "#" in text:
-        return made.choice(_AROUND_LINES).replace("@@", text)
-    return made.choice(_AROUND + _AROUND_LINES).replace("@@", text)
+        return _run(made.choice(_texts(text)), text)
+    return made.choice(_surroundings(text)).replace("@@", text)
+
+
+def _is_plain(text: str) -> bool:
+    first = text.partition(" ")[0]
+    return _PLAIN.fullmatch(text) is not None and first not in _RESERVED and "=" not in first
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    return _TEXTS[:-1] if "{}" in text else _TEXTS
+
+
+def _run(around: str, text: str) -> str:
+    return around.replace("run_", f"run_{len(text)}").replace("@@", quote(text))
+
+
+def _surroundings(text: str) -> tuple[str, ...]:
+    return _AROUND_LINES if text.endswith(("\n", ";")) or "#" in text else _AROUND + _AROUND_LINES
 
 
 def _written(word: str, made: random.Random) -> str:
@@ -99,9 +132,13 @@ _WRAPPERS = (
     "ionice -c 3 ", "sudo env A=1 nice -n 5 timeout 5 ",
 )  # fmt: skip
 """What runs the words that follow, and changes nothing about what they do."""
+_PERHAPS = ("cd . && ", "[ -n x ] && ", "echo hi && ")
+"""What the first command of a list hangs on then. It may not have run (`cd . && D=build; rm -rf "$D"/*`), so what is
+said may be stricter, and never laxer."""
 _AROUND_LINES = (
     "{\n@@\n}", "(\n@@\n)", "if true; then\n@@\nfi", "\n@@", "true; @@", "true && @@", "for i in 1; do\n@@\ndone",
     ":;@@", "  @@", "while true; do\n@@\nbreak; done", "f() {\n@@\n}; f", "case x in x)\n@@\nesac",
+    *(f"{each}@@" for each in _PERHAPS),
 )  # fmt: skip
 _AROUND = (
     "{ @@; }", "( @@ )", "if true; then @@; fi", "@@  ", "@@\n", "@@;", "@@ # as it should be", "@@; true",

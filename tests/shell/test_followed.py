@@ -30,7 +30,11 @@ ARGUMENTS = {
     'f() { shift; alpha "$@"; }; f "${x[@]}" a b': ["b", "a b", "…"],
     "set -- a; shift 2; alpha $1": ["a"],
     'set -- $x a; alpha "$@"; shift; alpha $1': ["… a", "a", "…"],
-    "for x in p 'q r'; do set -- $x; alpha $2; done": ["", "…"],
+    'set -- a b; beta && set -- c; alpha "$@"': ["c", "a b"],
+    "set -- a b; beta || shift; alpha $1": ["a", "b"],
+    'if beta; then set -- a; else set -- b; fi; alpha "$1" "${@:1}"': ["a a", "b b"],
+    'f() { beta && set -- in; alpha "$@"; }; set -- out; f a; alpha "$@"': ["in", "a", "out"],
+    "for x in p 'q r'; do set -- $x; alpha $2; done": ["", "r"],
     "while a; do f; f() { alpha $x; }; x=k; done": ["k"],
 }
 ARRAYS = {
@@ -108,12 +112,12 @@ WAYS = {
     "x=0; case k in k) x=1;& l) alpha $x;; esac": ["1", "0"],
     "x=0; case k in k) x=1;;& *) alpha $x;; esac": ["1", "0"],
     "for x in a b; do for y in $x 1; do alpha $y; done; done": ["a", "1", "b"],
-    "set -- a b c; while (($#)); do alpha $1; shift; done": ["a", "b", "…"],
+    "set -- a b c; while (($#)); do alpha $1; shift; done": ["a", "b", "c", "", "…"],
     'f() { [ $# = 0 ] && return; alpha $1; shift; f "$@"; }; f a b c': ["a", "b", "…"],
     "if a; then x=1; else x=2; fi; if b; then y=3; else y=4; fi; alpha $x$y": ["13", "24", "14", "23"],
     'x=$(a) && y=1; x=${x:+set}; alpha "$x"': ["set", ""],
     'while read -r x; do :; done <<< k; alpha "$x"': ["k", ""],
-    "set -- a; false && set -- b; alpha $1": ["…"],
+    "set -- a; false && set -- b; alpha $1": ["b", "a"],
     "shopt -s lastpipe; x=a; echo k | read -r x; alpha $x": ["k"],
     "x=one; getopts ab x -b; alpha $x": ["…"],
     "for x in $(unknown; echo p); do alpha $x; done": ["…p", "…"],
@@ -247,6 +251,23 @@ def test_a_command_runs_where_bash_runs_it(text: str, place: tuple[str, bool]) -
         "if a; then echo 'rm -rf /' > s.sh; else echo ls > s.sh; fi; ./s.sh",
         "[ -f s.sh ] && echo ls > s.sh || curl -o s.sh example.com/s; cp s.sh t.sh; bash t.sh",
         'shopt -s expand_aliases\nalias x=\'eval "alias x=\\"rm -rf /\\"\nx"\'\nx',
+        'cd src && set -- rm -rf /; "$@"',
+        'echo hi && set -- rm -rf /; "$@"',
+        'b || set -- /; rm -rf "$1"',
+        'if a; then set -- x; else set -- /; fi; rm -rf "$*"',
+        '[ -n "$X" ] && set -- --force; git push "$@"',
+        'case $X in a) set -- rm -rf /;; esac; "$@"',
+        'cd src && set -- /; for d; do rm -rf "$d"; done',
+        'cd src && set -- a /; rm -rf "${@:2}"',
+        'cd src && set -- a /; shift; rm -rf "$1"',
+        'cd src && set -- -d /; while getopts d: o; do rm -rf "$OPTARG"; done',
+        'cd src && set -- /; bash -c \'rm -rf "$1"\' _ "$@"',
+        'clean() { [ "$1" = -v ] && shift; rm -rf "$1"; }; clean -v /',
+        'set -- /; while a; do set -- x; done; rm -rf "$@"',
+        'set -- a b c d /; while [ $# -gt 0 ]; do rm -rf "$1"; shift; done',
+        'cd src && g() { echo /; }; rm -rf "$(g)"',
+        'cd src && g() { echo "rm -rf /"; }; g | sh',
+        "case $X in a) D=/;;& b) D=x;;& c) rm -rf $D;; esac",
     ],
 )
 def test_what_only_shows_when_it_is_followed_so_is_refused(text: str) -> None:
@@ -263,6 +284,10 @@ def test_what_only_shows_when_it_is_followed_so_is_refused(text: str) -> None:
         'echo D=build > env.sh; . ./env.sh; rm -rf "$D"/*',
         'mkdir -p x && echo D=build > x/env && . x/env && rm -rf "$D"/*',
         'if a; then echo D=x > env; else echo D=y > env; fi; . ./env; rm -rf "$D"/*',
+        'if a; then set -- x; else set -- y; fi; rm -rf "$1"/*',
+        '[ $# -eq 0 ] && set -- build dist; rm -rf "$@"',
+        'cd src && g() { echo build; }; rm -rf "$(g)"',
+        'clean() { [ "$1" = -v ] && shift; rm -rf "$1"/*; }; clean -v build',
     ],
 )
 def test_what_is_known_of_words_and_places_is_enough(text: str) -> None:
@@ -279,3 +304,8 @@ def test_what_is_known_of_words_and_places_is_enough(text: str) -> None:
 )
 def test_a_test_that_has_led_away_shows_that_a_variable_is_not_empty(text: str) -> None:
     assert verdict(text).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("text", ['cd src && set -- a; ls "$@"', 'shift $n; ls "$@"', "for d; do ls $d; done"])
+def test_arguments_that_are_not_known_are_named(text: str) -> None:
+    assert "$@" in verdict(text).unknown

@@ -12,7 +12,7 @@ _FOLLOWED = 100
 """Elements of an array that is filled one by one; beyond that it is not known, or a long script would take for ever."""
 
 
-ELEMENT = 16
+ELEMENT = 32
 """What it counts as, in characters, to take an element out of its array and put it back."""
 
 

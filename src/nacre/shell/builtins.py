@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 from nacre.patterns import later
+from nacre.shell.arguments import Arguments
+from nacre.shell.arguments import effort as effort_of
 from nacre.shell.arrays import effort, without
 from nacre.shell.command import EVERY, Command
 from nacre.shell.environment import runs_code
@@ -25,6 +27,8 @@ _READ = Shape("adinNptu")
 _HASH = Shape("p")
 _MAPFILE = Shape("dnOsuCc")
 _CASES: dict[str, Callable[[str], str]] = {"u": str.upper, "l": str.lower}
+_LOOK = 10
+"""What it counts as, in characters, to see whether an argument may matter."""
 _COUNT = later(r"[0-9]{1,9}")
 _ESCAPED = later(r"\\(.)", re.DOTALL)
 _NAME = later(r"[A-Za-z_]\w*$", re.ASCII)
@@ -50,7 +54,11 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
     runner.spend(
-        len(state.maps) + len(state.integers) + len(state.cases) + len(state.references) + len(state.exported)
+        len(state.maps)
+        + len(state.integers)
+        + len(state.cases)
+        + len(state.references)
+        + len(state.exported)
         + len(state.passed)
     )
     references: dict[str, str] = {}
@@ -144,7 +152,7 @@ def _set(runner: Runner, command: Command, state: State) -> str:
     on, off, rest = _settings(list(command.args))
     if rest is not None:
         firm = command.firm - (len(command.args) - len(rest))
-        state.arguments, state.firm = rest, EVERY if command.firm == EVERY else max(0, firm)
+        state.arguments = (Arguments(tuple(rest), EVERY if command.firm == EVERY else max(0, firm)),)
         state.given = frozenset()
     state.strict = _switched(state.strict, {"e", "errexit"}, on, off)
     state.nounset = _switched(state.nounset, {"u", "nounset"}, on, off)
@@ -176,15 +184,10 @@ def _switched(before: bool, names: set[str], on: set[str], off: set[str]) -> boo
 
 def _shift(runner: Runner, command: Command, state: State) -> str:
     state.given = frozenset()
-    if state.arguments is not None:
-        by, before = command.args[0] if command.args else "1", state.arguments
-        number = int(by) if _COUNT.fullmatch(by) else None
-        if number is None or (number >= len(before) and UNKNOWN in before):  # `"$@"`, which may have been several
-            state.lose_arguments()
-        elif state.firm < EVERY:
-            state.arguments, state.firm = before[number:], max(-1, state.firm - number)
-        elif number <= len(before):  # or it fails, and they stay
-            state.arguments = before[number:]
+    by = command.args[0] if command.args else "1"
+    number = int(by) if _COUNT.fullmatch(by) else None
+    if number != 0 and runner.spend(effort_of(state.arguments) >> 3):
+        state.arguments = tuple(dict.fromkeys(each.shifted(number) for each in state.arguments))
     return ""
 
 
@@ -277,8 +280,9 @@ def _test(runner: Runner, command: Command, state: State) -> str:
 
 
 def _getopts(runner: Runner, command: Command, state: State) -> str:
-    words = list(command.args[2:] or state.arguments or [UNKNOWN])
-    if state.firm < 0:
+    runner.spend(_LOOK * effort_of(state.arguments))
+    words = list(command.args[2:]) or [word for each in state.arguments for word in each.words] or [UNKNOWN]
+    if any(each.firm < 0 for each in state.arguments):
         words.append(UNKNOWN)
     attached = [word[2:] for word in words if word[:1] == "-" and word[2:]]
     values: list[Value] = ["", *words, *attached]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from nacre.shell.arguments import Arguments
 from nacre.shell.command import EVERY, Script, forget_known
 from nacre.shell.expand import Expander
 from nacre.shell.followers import Followers
@@ -17,7 +18,7 @@ DEEPEST_CALL = 32
 """Functions that are called inside each other; `AGAIN`: how often the same one may be among them with what it is given,
 and once more with anything."""
 AGAIN = 2
-_KNOWN = 5
+_KNOWN = 10
 """What it counts as, in characters, to see of a name that it is as it was in another call."""
 REPEATED = 64
 """Calls with nothing new about them that are followed, of all functions together."""
@@ -79,14 +80,14 @@ class Caller(Runner):
         first = len(self.script.commands)
         given.add(call)
         self._calls.append(function)
-        before, state.arguments, state.firm = (state.arguments, state.firm), arguments, firm
+        before, state.arguments = state.arguments, () if arguments is None else (Arguments(tuple(arguments), firm),)
         shown, state.given = state.given, frozenset()
         outer, state.locals = state.locals, {}
         try:
             return self.node(function.body, state, stdin)
         finally:
             state.variables.own.update(state.locals)
-            (state.arguments, state.firm), state.given, state.locals = before, shown, outer
+            state.arguments, state.given, state.locals = before, shown, outer
             self._calls.pop()
             if not inside:
                 known = self._known.setdefault(id(function), set())

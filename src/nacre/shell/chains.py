@@ -73,9 +73,8 @@ def end_chain(before: Before, state: State, last: list[Item]) -> int:
     counts as, in characters, to put both together."""
     chain, done = before.variables, state.variables
     state.variables, state.passed = chain, state.passed & before.passed
-    if state.arguments != before.arguments:
-        state.lose_arguments()
-    spent = state.doubt_aliases(before.aliases)
+    spent = state.join_arguments(state.arguments, before.arguments)
+    spent += state.doubt_aliases(before.aliases)
     if before.expands_aliases is not state.expands_aliases:
         state.expands_aliases = None
     state.written.doubt(before.files)

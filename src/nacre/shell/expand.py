@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from nacre.patterns import later
+from nacre.shell.arguments import ANY, Arguments, Lists
 from nacre.shell.arrays import element, joined
 from nacre.shell.braces import MOST, TooMany, braced
 from nacre.shell.command import EVERY
@@ -35,7 +36,7 @@ from nacre.shell.text import (
     whole,
 )
 
-_Value = TypeVar("_Value", bound=Value)
+_T = TypeVar("_T")
 _SPACES = " \t\n"
 _TILDE = later(r"~([\w.+-]*)(?=/|$)")
 _NAME = later(r"[A-Za-z_]\w*", re.ASCII)
@@ -60,7 +61,7 @@ WORD = 250
 that is looked at; `CHANGE`: one of which `${a[@]/x/y}` makes another."""
 FIELD = 20
 ELEMENT = 4
-CHANGE = 50
+CHANGE = 160
 
 
 class Runs(Protocol):
@@ -271,7 +272,8 @@ class Expander:
             return self._one_of(name, values)
         match name:
             case "@" | "*":
-                return self._arguments()
+                given = self._arguments()
+                return None if given is None else given.words
             case "IFS":
                 return _SPACES
             case "PWD":
@@ -291,16 +293,23 @@ class Expander:
             return SOME if name in self.state.given and value in (None, "", UNKNOWN) else value
         return SOME if name in _NUMBERS else None
 
-    def _arguments(self) -> Value | None:
-        arguments = self.state.arguments
-        if arguments is None or self.state.firm >= 0:
-            return None if arguments is None else tuple(arguments)
-        return self._perhaps("@", tuple(arguments), (UNKNOWN,))
+    def _arguments(self) -> Arguments | None:
+        """All of them, as they are on the way that is followed."""
+        lists = self.state.arguments
+        if any(each.firm < 0 for each in lists) and lists != (ANY,):
+            lists = tuple(dict.fromkeys((*lists, ANY)))
+        return self._listed(lists)
+
+    def _listed(self, lists: Lists) -> Arguments | None:
+        if ANY in lists:
+            self.runs.wonder("$@")
+        return self._one_of("@", list(lists)) if len(lists) > 1 else lists[0] if lists else None
 
     def _argument(self, number: int) -> Value | None:
-        arguments, firm = self.state.arguments, self.state.firm
-        if arguments is None:
+        given = self._listed(self.state.arguments)
+        if given is None:
             return "" if number >= _NEVER_GIVEN else None
+        arguments, firm = given
         value = arguments[number - 1] if number <= len(arguments) else ""
         if number <= firm or value == UNKNOWN or (number == firm + 1 and value and whole(value)):
             return value
@@ -403,7 +412,8 @@ class Expander:
     def _sliced(self, part: Parameter, value: tuple[str, ...], found: re.Match[str]) -> Value:
         """`${@:2}`, `${x[@]:1:2}`: of what is cut off, or counted, one may be none, or several."""
         if part.name in "@*":
-            value, firm = (self.state.zero, *value), self.state.firm + 1
+            given = self._arguments()
+            value, firm = (self.state.zero, *value), EVERY if given is None else given.firm + 1
         else:
             firm = next((index for index, each in enumerate(value) if each == UNKNOWN or has_glob(each)), EVERY)
         first, length = int(found[1] or 0), int(found[2] or 0)
@@ -426,10 +436,10 @@ class Expander:
             return text
         return self._perhaps(_key(part), text, replaced(value, operator, glob, replacement, literally=True))
 
-    def _perhaps(self, key: str, one: _Value, other: _Value) -> _Value:
+    def _perhaps(self, key: str, one: _T, other: _T) -> _T:
         return self._one_of(key, [one, other])
 
-    def _one_of(self, key: str, values: list[_Value]) -> _Value:
+    def _one_of(self, key: str, values: list[_T]) -> _T:
         """One after another, and each in combination with whatever else has several."""
         self.several[key] = len(values)
         self.choices = max(self.choices, len(values))

@@ -253,6 +253,7 @@ class Runner(Texts):
             if command.calls:
                 return printed
             state.written.doubt(files)
+            return self._perhaps(printed, self._followed(command, state, functions=False))
         if "BASH_CMDS" in state.variables.tables and "/" not in first and plain(first):
             self._hashed(command, state)
         if follower := self.followers.get(command.name):
@@ -274,6 +275,15 @@ class Runner(Texts):
         elif "/" in first and state.path(first) in state.written:
             return self.read_file(command, state.path(first), state, list(command.args)) or ""
         return UNKNOWN
+
+    def _perhaps(self, printed: str, other: str) -> str:
+        """What is printed by a function that may not be there, and by whatever else has its name."""
+        if other == UNKNOWN:
+            self._partly = self._partly or bool(printed)
+            return printed or UNKNOWN
+        if printed not in ("", UNKNOWN, other) and self._texts is not None:
+            self._texts += [printed, other]
+        return other
 
     def _hashed(self, command: Command, state: State) -> None:
         """What bash was told that a name stands for; it may have forgotten that by now."""

@@ -7,7 +7,8 @@ from functools import lru_cache
 from posixpath import commonpath
 
 from nacre.patterns import later
-from nacre.shell.command import EVERY
+from nacre.shell.arguments import Lists, chosen, together
+from nacre.shell.arguments import effort as listed_effort
 from nacre.shell.files import Files
 from nacre.shell.joins import any_of, differing, distinct, effort, gathered
 from nacre.shell.many import Value, either
@@ -21,7 +22,7 @@ _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
 TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
 """Variables that decide what a word is as a command: aliases, what `hash` remembers, whether aliases are expanded."""
 _EXPANDING = frozenset(("BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
-ENTRY = 4
+ENTRY = 8
 """What it counts as, in characters, to look at one function or name; `_ALIAS`: to make an alias anew."""
 _ALIAS = 16
 _LONGEST = 4096
@@ -113,7 +114,7 @@ class Variables:
 
 class State:
     __slots__ = (
-        "aliases", "arguments", "cases", "cwd", "expands_aliases", "exported", "firm", "found", "functions", "given",
+        "aliases", "arguments", "cases", "cwd", "expands_aliases", "exported", "found", "functions", "given",
         "home", "input", "integers", "last_in_place", "locals", "loops", "maps", "moves", "nounset", "passed",
         "passes_all", "references", "settled", "strict", "unsure", "variables", "written", "zero",
     )  # fmt: skip
@@ -144,9 +145,8 @@ class State:
         """Variables that take one value after another."""
         self.found = False
         """All that was found somewhere is being gone through."""
-        self.arguments: list[str] | None = None
-        self.firm = EVERY
-        """As in `Command.firm`; less than 0 if one that may be none or several was shifted out: all may be others."""
+        self.arguments: Lists = ()
+        """What `"$@"` may be."""
         self.given: frozenset[str] = frozenset()
         """Numbers of arguments that were shown not to be empty."""
         self.zero = "bash"
@@ -177,7 +177,7 @@ class State:
         copy.maps, copy.integers, copy.cases, copy.references = self.maps, self.integers, self.cases, self.references
         copy.loops, copy.found = self.loops, self.found
         copy.locals = None if self.locals is None else {}
-        copy.arguments, copy.firm, copy.given, copy.zero = self.arguments, self.firm, self.given, self.zero
+        copy.arguments, copy.given, copy.zero = self.arguments, self.given, self.zero
         copy.functions, copy.unsure, copy.exported = self.functions, self.unsure, self.exported
         copy.passed, copy.passes_all = self.passed, self.passes_all
         copy.aliases, copy.input = self.aliases, None
@@ -212,19 +212,21 @@ class State:
         passed = distinct([way.passed for way in here])
         self.passed = passed[0].intersection(*passed[1:])
         spent += sum(map(len, passed[1:]))
-        if any(way.arguments != (self if stays else ways[0]).arguments for way in ways):
-            self.lose_arguments()
-        elif not stays:
-            self.arguments, self.firm = ways[0].arguments, min(way.firm for way in ways)
+        spent += self.join_arguments(*(way.arguments for way in (*ways, *here[:stays])))
         places = dict.fromkeys([*([self.cwd] if stays else []), *(way.cwd for way in ways)])
         self.settled = len(places) == 1 and (self.settled or not stays) and all(way.settled for way in ways)
         self.moves = max(self.moves, *(way.moves for way in ways))
         self.cwd = next((place for place in reversed(places) if place != self.cwd), self.cwd)
         return spent
 
-    def lose_arguments(self) -> None:
-        """They may be anything."""
-        self.arguments, self.firm = [UNKNOWN], -1
+    def join_arguments(self, *ways: Lists) -> int:
+        """They are what they are on one of these ways. Gives what it counts as to compare them."""
+        given = distinct(ways)
+        self.arguments = given[0]
+        if len(given) == 1:
+            return 0
+        self.arguments = together(*given)
+        return sum(map(listed_effort, given))
 
     def doubt(self, functions: dict[str, Function]) -> None:
         """It may also be that these are the functions."""
@@ -270,10 +272,8 @@ class State:
         known = self.variables.known()
         for name, values in known.items():
             if any(BELOW in value for value in values or ()):
-                chosen: list[Value] = [v.replace(BELOW, SOME) if isinstance(v, str) else v for v in values or ()]
-                self.variables[name] = chosen
-        if any(BELOW in each for each in self.arguments or ()):
-            self.arguments = [each.replace(BELOW, SOME) for each in self.arguments or ()]
+                self.variables[name] = [v.replace(BELOW, SOME) if isinstance(v, str) else v for v in values or ()]
+        self.arguments = chosen(self.arguments)
         return ENTRY * len(known)
 
     def own(self, name: str) -> None:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 from nacre.patterns import later
+from nacre.shell.arguments import Arguments
 from nacre.shell.budget import OVERLONG
 from nacre.shell.command import EVERY, Command, Script, forget_known
 from nacre.shell.environment import function_name, is_command, is_expanded
@@ -183,8 +184,8 @@ class Texts(Plumbing):
         marked, text = text, source(text).replace("\0", "")
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
-            inner.arguments, inner.given, inner.zero = arguments, frozenset(), zero
-            inner.firm = _firm(arguments) if parent.firm < EVERY else EVERY
+            firm = _firm(arguments) if parent.firm < EVERY else EVERY
+            inner.arguments, inner.given, inner.zero = (Arguments(tuple(arguments), firm),), frozenset(), zero
             inner.found = inner.found or any(BELOW in each for each in arguments)
         if has_glob(marked) and ("'" in text or '"' in text):  # a name that fits, between quotes
             self.read(parent, _GLOBS.sub(SOME, marked), inner.fork(), stdin=stdin)

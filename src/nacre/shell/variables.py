@@ -12,6 +12,8 @@ from nacre.shell.state import KEYED, State
 from nacre.shell.syntax import Assignment, Literal, Word
 from nacre.shell.text import SOME, globbed, source
 
+APPEND = 3
+"""What it counts as, in characters, to copy an element into a longer array."""
 _KEY = later(r"\[(.*?)\](\+?)=(.*)", re.DOTALL)
 _NUMBER = later(r"-?[0-9]+")
 
@@ -50,7 +52,7 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
     name = state.references.get(assignment.name, assignment.name)
     if isinstance(value, tuple):
         old = state.variables.get(name) if assignment.append else None
-        expander.runs.spend(sum(len(value) + len(each) for each in old) if old else 0)
+        expander.runs.spend(APPEND * sum(len(value) + len(each) for each in old) if old else 0)
         state.variables[name] = [_extended(each, value, expander, name) for each in old] if old else [value]
         return
     key = None if assignment.subscript is None else expander.text(assignment.subscript)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from nacre.patterns import later
+from nacre.shell.arguments import ANY, effort, ends, together
 from nacre.shell.calls import Caller
 from nacre.shell.chains import Before, Place, always, end_chain, is_left, leaves, lift, part, require_shown
 from nacre.shell.command import EVERY, Opened, Script, forget_known
@@ -19,7 +20,7 @@ from nacre.shell.followers import Followers
 from nacre.shell.guards import disproven_by, proven, proven_by
 from nacre.shell.many import Value, either, foremost
 from nacre.shell.spawns import is_endless
-from nacre.shell.state import State, Variables
+from nacre.shell.state import ENTRY, State, Variables
 from nacre.shell.syntax import (
     Block,
     Calculation,
@@ -148,7 +149,7 @@ class Walker(Caller):
             functions = state.functions
             printed = (self._beside if item.background else self.node)(item.node, state, stdin)
             if chain is not None and state.functions is not functions:
-                self.spend(len(functions))
+                self.spend(ENTRY * len(functions))
                 state.doubt(functions)
             return printed
         done = state.fork()
@@ -346,10 +347,14 @@ class Walker(Caller):
 
     def _values(self, node: Loop, expander: Expander) -> list[Value]:
         """What a loop's variable is, one after another; for all that the variables in its words may be."""
-        if node.words is None:
-            arguments = expander.state.arguments or [UNKNOWN]
-            return list(arguments) if expander.state.firm == EVERY else [*arguments, SOME]
         values: list[Value] = []
+        if node.words is None:
+            lists = expander.state.arguments
+            self.spend(effort(lists))
+            if ANY in lists or not lists:
+                self.wonder("$@")
+            values = [word for each in lists for word in each.words] or [UNKNOWN]
+            return values if all(each.firm == EVERY for each in lists) else [*values, SOME]
         while True:
             for word in node.words:
                 fields = expander.fields(word)
@@ -381,7 +386,9 @@ class Walker(Caller):
             once.own = dict(state.variables.own)
             self.block(body, state, stdin)
             if state.arguments != shifted:  # `shift`: and so on
-                state.lose_arguments()
+                left = ends(shifted)
+                self.spend(effort(left))
+                state.arguments = together(left if set(left).issuperset(state.arguments) else state.arguments, (ANY,))
                 self.block(body, state, stdin)
             self._again = False
             forget_known(self.script.commands, first, set())
@@ -392,6 +399,8 @@ class Walker(Caller):
             state.written.doubt(files)
         changed, state.variables = state.variables, before
         self.spend(before.join(changed, stays=not surely))
+        if not surely:
+            self.spend(state.join_arguments(state.arguments, arguments))
         return printed
 
     def _turns_once(self, node: Loop) -> bool:

@@ -16,14 +16,14 @@ TOGETHER = 16
 class Here:
     """What a command changes in a state, of which one way or another may be gone."""
 
-    __slots__ = ("arguments", "cwd", "firm", "settled", "variables")
+    __slots__ = ("arguments", "cwd", "settled", "variables")
 
     def __init__(self, state: State) -> None:
-        self.variables, self.arguments, self.firm = state.variables, state.arguments, state.firm
+        self.variables, self.arguments = state.variables, state.arguments
         self.cwd, self.settled = state.cwd, state.settled
 
     def restore(self, state: State) -> None:
-        state.variables, state.arguments, state.firm = self.variables, self.arguments, self.firm
+        state.variables, state.arguments = self.variables, self.arguments
         state.cwd, state.settled = self.cwd, self.settled
 
     def join(self, ways: list[Here], state: State) -> int:
@@ -31,8 +31,7 @@ class Here:
         ways[-1].restore(state)
         state.variables = self.variables
         spent = self.variables.join(*(way.variables for way in ways), stays=False)
-        if any(way.arguments != state.arguments for way in ways):
-            state.lose_arguments()
+        spent += state.join_arguments(*(way.arguments for way in ways))
         if any(way.cwd != state.cwd for way in ways):
             place = around([way.cwd for way in ways])
             state.cwd, state.settled = place or state.cwd, bool(place)

@@ -1,0 +1,42 @@
+"""Every command of the corpus, written in every other way that takes one step: the verdict is the same.
+
+`make fuzz` takes several steps, of commands that it draws; this is all there is of the first one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.rewriting import differs, judged, steps, whole
+from nacre import Decision
+
+PARTS = 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_single_step_of_harmless_rewriting_changes_a_verdict(part: int) -> None:
+    wrong: list[str] = []
+    for command in whole()[part::PARTS]:
+        before = judged(command)
+        wrong += filter(None, (differs(command, before, text) for text in steps(command)))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -type f | xargs rm -f",
+        "find . ! -name keep.txt -type f | xargs rm -f",
+        "find . -type f -print | xargs rm",
+        'for f in $(find . -type f); do rm -f "$f"; done',
+        'mapfile -t a < <(find . -type f); rm -f "${a[@]}"',
+        'cd src && set -- rm -rf /; "$@"',
+        '[ -n "$X" ] && set -- --force; git push "$@"',
+        'cd src && g() { echo /; }; rm -rf "$(g)"',
+    ],
+)
+def test_a_command_is_refused_whatever_stands_around_it(command: str) -> None:
+    before = judged(command)
+    assert before.decision is Decision.REFUSE
+    assert [wrong for text in steps(command) if (wrong := differs(command, before, text))] == []
