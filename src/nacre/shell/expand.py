@@ -205,7 +205,8 @@ class Expander:
             return cut(globbed(value), self._separators())
         if quoted:
             return list(value)
-        return [piece for each in value for piece in cut(globbed(each), self._separators())]
+        ifs = self._separators()
+        return [piece for each in value for piece in cut(globbed(each), ifs)]
 
     def _separators(self) -> str:
         ifs = self._lookup("IFS")

@@ -23,8 +23,8 @@ TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIX
 """Variables that decide what a word is as a command: aliases, what `hash` remembers, whether aliases are expanded."""
 _EXPANDING = frozenset(("BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
 ENTRY = 8
-"""What it counts as, in characters, to look at one function or name; `_ALIAS`: to make an alias anew."""
-_ALIAS = 16
+"""What it counts as, in characters, to look at one function or name; `_ANEW`: to make an alias or a reference anew."""
+_ANEW = 16
 _LONGEST = 4096
 """Characters of a path; the system takes no more."""
 _UNTIDY = later(r"(?:^|/)\.{0,2}(?:/|$)")
@@ -243,7 +243,7 @@ class State:
             name: Alias(each.text, each.end, each.depth, sure=False, before=each.before) if name in other else each
             for name, each in both.items()
         }
-        return _ALIAS * sum(map(len, tables))
+        return _ANEW * sum(map(len, tables))
 
     def doubt_references(self, *references: dict[str, str]) -> int:
         """It may also be that these are the other names, or those: what they and the variables they may stand for are
@@ -255,7 +255,7 @@ class State:
         for name in other.union(each for table in tables for name, each in table.items() if name in other):
             self.variables.own[name] = any_of([self.variables.get(name), None]) or [UNKNOWN]
         self.references = {name: f"?{name}" if name in other else each for name, each in both.items()}
-        return ENTRY * sum(map(len, tables))
+        return _ANEW * sum(map(len, tables))
 
     def choose(self, names: Set[str] | None = None) -> None:
         """On a condition: of what a loop goes through, no longer all."""
