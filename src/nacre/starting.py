@@ -43,12 +43,31 @@ async def started(
     time, as the command itself would."""
     if engine.here:
         return await engine.start(plan, state, folder)
-    began = asyncio.get_running_loop().time()
-    work = engine.start(plan, state, folder)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    task = asyncio.ensure_future(engine.start(plan, state, folder))
+
+    def call_off() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    forget = None if cancel is None else cancel.on_cancel(call_off)
     try:
-        async with asyncio.timeout(plan.timeout):
-            run = await unless_cancelled(cancel or Cancel(), work)
-    except TimeoutError:
-        return Stillborn(Stopped(0, TIMEOUT, plan.timeout, False, (), ()))
-    took = asyncio.get_running_loop().time() - began
-    return Stillborn(Stopped(0, CANCEL, took, False, (), ())) if run is None else run
+        await asyncio.wait([task], timeout=None if plan.timeout == float("inf") else plan.timeout)
+        late = task.cancel()  # nothing, if it is done
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(_close)
+        raise
+    finally:
+        if forget is not None:
+            forget()
+    if not task.cancelled():
+        return task.result()
+    return Stillborn(Stopped(0, TIMEOUT if late else CANCEL, loop.time() - began, False, (), ()))
+
+
+def _close(task: asyncio.Future[Live]) -> None:
+    """It may have been started at the same moment, and nobody will hear of it."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()

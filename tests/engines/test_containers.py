@@ -76,7 +76,7 @@ async def test_a_directory_that_is_not_there_is_an_answer(made: Any, directory: 
     bash, other = made(), directory.parent / "other"
     other.mkdir()
     await bash.run("true", ToolContext(working_dir=directory))
-    result = await bash.run("true", ToolContext(working_dir=other))
+    result = await bash.run(Request("true", cwd=str(other)), ToolContext(working_dir=directory))
     assert isinstance(result.outcome, NotStarted)
     assert str(other) in result.outcome.reason
 

@@ -4,15 +4,18 @@ containers never come up."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from nacre import Bash, Cancel, Request, ToolContext
-from nacre.engines import Containers
+from nacre.engines import LOCAL, Containers, Engine, Live
+from nacre.keeper.client import Folder
 from nacre.result import Cancelled, TimedOut
 from nacre.tasks import Tasks
-from nacre.types import Mode
+from nacre.types import Mode, Plan
+from tests.support.lifeline import Lifeline
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.linux
@@ -45,3 +48,40 @@ async def test_the_time_of_a_command_is_over_though_its_container_is_not_there(p
     result = await asyncio.wait_for(run, PATIENCE)
     assert (result.outcome, result.pid) == (TimedOut(1), None)
     await engine.aclose()
+
+
+class Slow(Engine):
+    """Starts a command here, but says so only when it is let go on; whoever calls it off comes too late."""
+
+    name, here = "slow", False
+
+    def __init__(self) -> None:
+        self.asked, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    def confined(self, *_: object) -> None:
+        return None
+
+    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> Live:
+        run = await LOCAL.start(plan, state, folder)
+        self.asked.set()
+        while not self.goes_on.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.goes_on.wait()
+        return run
+
+
+@pytest.mark.parametrize("how", ["cancelled", "called off", "late"])
+async def test_what_was_started_when_it_was_called_off_is_ended(life: Lifeline, how: str) -> None:
+    engine, cancel = Slow(), Cancel()
+    request = Request(f"{life.hold} sleep 300", timeout=0.2 if how == "late" else 300)
+    run = asyncio.create_task(Bash(engine=engine).run(request, ToolContext(cancel=cancel)))
+    await engine.asked.wait()
+    await life.held()
+    if how == "cancelled":
+        run.cancel()
+    elif how == "called off":
+        cancel.cancel()
+    asyncio.get_running_loop().call_later(0.5, engine.goes_on.set)
+    await asyncio.wait([run], timeout=PATIENCE)
+    await life.ended()
+    assert run.cancelled() if how == "cancelled" else run.result().outcome in (Cancelled(), TimedOut(0.2))
