@@ -46,9 +46,12 @@ test-portable: venv ## the same with the Linux parts switched off, without what 
 	scripts/need-ps.sh
 	NACRE_PORTABLE=1 $(BIN)/pytest -m 'not linux and $(USUAL)' $(addprefix --ignore=,$(PURE)) $(ARGS)
 
-.PHONY: test-rest
-test-rest: venv ## what test-portable leaves out
+.PHONY: test-linux
+test-linux: venv ## what test-portable leaves out: the Linux parts
 	$(BIN)/pytest -m 'linux and $(USUAL)' $(ARGS)
+
+.PHONY: test-pure
+test-pure: venv ## and what is the same on every system
 	$(BIN)/pytest -m 'not linux and $(USUAL)' $(PURE) $(ARGS)
 
 .PHONY: test-user
