@@ -135,7 +135,8 @@ class Reply:
         if not isinstance(word, Stopped) or word.reason != EXIT or b"ended" in lines:
             return word
         if b"lost" in lines:
-            return NeverBegan(0, f"there is no directory {self._cwd} where it would have run")
+            remedy = "start in the workspace, or make it there first"
+            return NeverBegan(0, f"there is no directory {self._cwd} where it would have run: {remedy}")
         if b"begun" in lines:
             return Vanished(self._lost, word.duration, ())
         return NeverBegan(0, self._unstarted)
