@@ -10,6 +10,7 @@ from typing import NoReturn
 import pytest
 
 from nacre.blocking import beside, blocking
+from tests.support.waiting import PATIENCE, until
 
 WHO: ContextVar[str] = ContextVar("who")
 
@@ -46,8 +47,32 @@ async def test_where_no_thread_is_to_be_had_the_work_is_done_all_the_same_and_on
     done: list[int] = []
     await beside(done.append, 1)
     no_threads.undo()
-    await beside(done.append, 2)  # the thread that there is now finds the first in its queue
+    await beside(done.append, 2)
     assert done == [1, 2]
+
+
+async def test_no_thread_stays_that_has_done_its_work() -> None:
+    before = threading.active_count()
+    workers = await asyncio.gather(*(beside(threading.current_thread) for _ in range(10)))
+    assert threading.main_thread() not in workers
+    await until(lambda: not any(worker.is_alive() for worker in workers), "the end of all of them")
+    assert threading.active_count() == before
+
+
+async def test_who_goes_away_leaves_the_work_to_itself() -> None:
+    goes_on, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        goes_on.wait(PATIENCE)
+        done.set()
+
+    waiting = asyncio.create_task(beside(work))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    goes_on.set()
+    await until(done.is_set, "its end")
 
 
 async def test_an_error_of_the_work_is_its_own_and_no_reason_to_do_it_again() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from contextvars import copy_context
-from typing import Any, ParamSpec, TypeVar, cast
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -38,17 +40,23 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """On a thread beside the event loop. Where there is none to be had, in its way: the loop waits, nothing is lost."""
+    """On a thread of its own beside the event loop, which is gone when it is done: those of the loop's pool would stay.
+    Where there is none to be had, in its way: the loop waits, nothing is lost."""
     import asyncio
 
-    here = False
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
 
-    def run() -> T | None:
-        return None if here else work(*args, **kwargs)
+    def run() -> None:
+        try:
+            tell = partial(answer.set_result, work(*args, **kwargs))
+        except BaseException as error:
+            tell = partial(answer.set_exception, error)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits for it
+            loop.call_soon_threadsafe(lambda: answer.done() or tell())
 
     try:
-        answer = asyncio.get_running_loop().run_in_executor(None, copy_context().run, run)
-    except (RuntimeError, OSError):  # it stays in the queue all the same, for the next thread that there is
-        here = True
+        threading.Thread(target=copy_context().run, args=(run,), name="nacre-beside").start()
+    except RuntimeError:
         return work(*args, **kwargs)
-    return cast("T", await answer)
+    return await answer

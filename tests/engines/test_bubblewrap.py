@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,20 +20,18 @@ def bwrap(directory: Path) -> Place:
     return Place(Bash(engine=engine_named("bwrap")), directory)
 
 
-class Counting(ThreadPoolExecutor):
-    asked = 0
+async def test_only_the_first_run_needs_a_thread(bwrap: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    start = threading.Thread.start
 
-    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.asked += 1
-        return super().submit(*args, **kwargs)
+    def counted(thread: threading.Thread) -> None:
+        asked.append(thread.name)
+        start(thread)
 
-
-async def test_only_the_first_run_needs_a_thread(bwrap: Place) -> None:
-    threads = Counting()
-    asyncio.get_running_loop().set_default_executor(threads)
+    monkeypatch.setattr(threading.Thread, "start", counted)
     for _ in range(5):
         await bwrap.run("true", access="restricted")
-    assert threads.asked == 1
+    assert asked == ["nacre-beside"]
 
 
 async def test_who_signals_everybody_goes_on(bwrap: Place) -> None:
