@@ -82,10 +82,11 @@ ABOUT = "a container for each conversation, from an image with bash"
 def test_a_program_for_containers_is_asked_whether_it_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, works: bool
 ) -> None:
-    path, question = tmp_path / program, {"podman": "info", "docker": "version"}[program]
-    end = "" if works else "echo Error: no luck >&2; exit 125"
-    path.write_text(f"#!/bin/sh\n[ $1 = {question} ] || exit 9\n{end}\n")
-    path.chmod(0o755)
+    questions = {"podman": "info", "docker": "version"}
+    question, end = questions[program], "" if works else "echo Error: no luck >&2; exit 125"
+    for each, asked in questions.items():  # neither of this machine's own, which may leave a process behind
+        (tmp_path / each).write_text(f"#!/bin/sh\n[ $1 = {asked} ] || exit 9\n{end}\n")
+        (tmp_path / each).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = {check.name: check for check in engines()}[f"engine {program}"]
