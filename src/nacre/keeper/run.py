@@ -98,7 +98,7 @@ class Run:
         self.grace = start.grace
         self.keep = start.keep
         self.pid = shell.pid
-        self.fds = [fd for fd in (shell.out, shell.err) if fd is not None]
+        self.fds = shell.pipes
         self.scratch = shell.scratch
         self.control = control
         self.began = time.monotonic()

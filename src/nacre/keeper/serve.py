@@ -218,7 +218,7 @@ class Keeper(Care):
                 record = Record(os.dup(folder), start.task, start.cap, self.loop, orders)
                 held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
             noted = os.dup(state) if start.ender and state is not None else None
-            shell = self.launch(start, record, text, stdin, state)
+            shell = self.launch(start, control, record, text, stdin, state)
         except (OSError, ValueError) as error:
             if record is not None:
                 record.abandon()
@@ -240,16 +240,25 @@ class Keeper(Care):
             self.measured.add(run.tag)
             precede(True)
             self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
-        self.answer(control, b"%b\0%d\0%d" % (STARTED, run.pid, os.getpid()), () if record is not None else run.fds)
         run.oom_kills = oom_kills()  # it takes a while to ask, so not before it runs
         if record is not None:
             drain(self.loop, run, alone=self.alone)
             self.settle(run)
 
     def launch(
-        self, start: Start, record: Record | None, text: int | None, stdin: int | None, state: int | None
+        self,
+        start: Start,
+        control: Channel,
+        record: Record | None,
+        text: int | None,
+        stdin: int | None,
+        state: int | None,
     ) -> Shell:
-        """OSError: it could not be started."""
+        """Say that it is started, and let it begin. OSError: it could not be."""
+
+        def tell(shell: Shell) -> None:
+            message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
+            self.answer(control, message, shell.pipes if record is None else ())
 
         def release(shell: Shell) -> bool:
             if record is not None:
@@ -263,6 +272,7 @@ class Keeper(Care):
         shell = self.spare.take(start)
         if shell is not None:
             if release(shell):
+                tell(shell)
                 return shell
             shell.abandon()  # somebody killed it just now
         needs = start, self.variables(start), self.files, text, stdin, state, self.confinement(start)
@@ -272,7 +282,12 @@ class Keeper(Care):
             if not self.give_way(error):
                 raise
             shell = spawn(*needs)
-        release(shell)
+        if record is None:
+            tell(shell)  # before it runs: it may kill this process at once, and what it has printed is to be heard
+            release(shell)
+        else:
+            release(shell)
+            tell(shell)
         return shell
 
     def fail(self, control: Channel, error: OSError | ValueError) -> None:

@@ -52,6 +52,11 @@ class Shell:
         self.scratch = scratch
         """Its private TMPDIR, if it has one."""
 
+    @property
+    def pipes(self) -> list[int]:
+        """What it prints to, for whoever reads it."""
+        return [fd for fd in (self.out, self.err) if fd is not None]
+
     def release(self, start: Start) -> bool:
         """Open the gate: from here on it is the command's. False: there is nobody at the gate any more."""
         if LINUX:
@@ -71,9 +76,8 @@ class Shell:
 
     def abandon(self) -> None:
         """Its gate is closed already."""
-        for fd in (self.out, self.err):
-            if fd is not None:
-                os.close(fd)
+        for fd in self.pipes:
+            os.close(fd)
         remove_scratch(self.scratch)
 
 
