@@ -121,9 +121,11 @@ exec 4>&2 2>/dev/null 7<&8 8<&-
 """
     + _JOB
     + r"""
+signals='HUP INT QUIT USR1 USR2 PIPE ALRM TERM'
+trap : $signals  # who signals everybody (`kill -- -1`) goes on himself; what is only caught is not inherited
 set -m  # a group of its own, or it could not be interrupted
 { . "$letter/go"; } <&0 2>&4 4>&- 7>&- &  # which becomes the shell: no other bash has to be loaded for it
-trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM  # from now on: who signals everybody (`kill -- -1`) goes on himself
+trap '' $signals
 await $!
 [[ $ended =~ [^0-9]${code}[^0-9] ]] && builtin printf '\nsaid %d\n' "$code" 1<>"$letter/told"
 exit "$code"
