@@ -16,7 +16,7 @@ from tests.support.lifeline import Gate
 from tests.support.waiting import PATIENCE
 
 BYTES = bytes(range(256)) * 8000
-SERVER = "import socket; s = socket.create_server(('127.0.0.1', {})); s.accept()"
+SERVER = "import socket; s = socket.create_server(('127.0.0.1', {}), reuse_port=True); s.accept()"
 
 
 def ended(nacre: Nacre, gate: Gate, command: str) -> str:
@@ -184,12 +184,14 @@ class TestWait:
         assert done.err.startswith(f"nacre: it ended without that; {id}: exit 0 after ".encode())
 
     def test_a_port_is_waited_for(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        id = background(nacre, f'{gate.wait}; exec {sys.executable} -c "{SERVER.format(port)}"')
-        with nacre.started("wait", id, "--until", f"port:{port}") as program:
-            gate.open()
-            done = finish(program)
+        with socket.socket() as kept:  # so that nobody else takes it meanwhile
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            kept.bind(("127.0.0.1", 0))
+            port = kept.getsockname()[1]
+            id = background(nacre, f'{gate.wait}; exec {sys.executable} -c "{SERVER.format(port)}"')
+            with nacre.started("wait", id, "--until", f"port:{port}") as program:
+                gate.open()
+                done = finish(program)
         assert done == Done(0, err=f"nacre: {id}: port {port} accepts connections\n".encode())
 
     def test_silence_is_waited_for(self, nacre: Nacre, tasks: Tasks) -> None:
