@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from faults import clock, disks, killed, readers, scarce, shared, stopped
+from faults import clock, disks, killed, readers, replaced, scarce, shared, stopped
 from faults.round import Fault
 
 
@@ -17,6 +17,8 @@ class Kind(NamedTuple):
 FAULTS = {
     "program killed": Kind(killed.host, 130),
     "keeper killed": Kind(killed.keeper, 130),
+    "keeper killed unheard": Kind(replaced.unheard, 30),
+    "keeper killed, many threads": Kind(replaced.threads, 20),
     "task's keeper killed": Kind(killed.task_keeper, 100),
     "shell killed": Kind(killed.shell, 140),
     "program stopped": Kind(stopped.host, 20),

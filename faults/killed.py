@@ -68,7 +68,7 @@ async def keeper(round: Round) -> None:
         asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
         asyncio.ensure_future(round.bash.run(Request(COUNT, yield_after=0.3 * round.random.random()), round.ctx)),
     ]
-    await round.moment(round.random.choice((0.02, 0.5)))
+    await round.moment(round.random.choice((0.02, 0.5, 0.8)))  # or when all has ended, just before the next command
     os.kill(round.keeper, signal.SIGKILL)
     _has_printed(round, await asyncio.wait_for(running, PATIENCE), Lost)
     ids = {task}

@@ -102,7 +102,7 @@ class Mcp:
 
     def _connected(self) -> Raw:
         if self._client is None:
-            place = {name: str(self._place / name) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+            place = {name: str(self._place / name) for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
             self._client = self._opened.enter_context(raw("--budget", "2", cwd=self._place, env=place))
             self._client.initialize("2025-11-25")
         return self._client

@@ -189,14 +189,16 @@ def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> No
     sloppy = Findings(Peer("sloppy", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 2}})
     called = Findings(Peer("nacre-call", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 0}})
     line = "- 20.0 ms to end everything when cancelled; less: quick (10.0 ms)."
-    assert ahead([nacre, called, quick, sloppy]) == [line]
+    assert ahead([nacre, called, quick, sloppy], "nacre") == [line]
+    line = "- 10.0 ms to end everything when cancelled; less: nobody."
+    assert ahead([nacre, called, quick, sloppy], "nacre-call") == [line]
 
 
 def test_whoever_is_ahead_in_any_column_of_figures_is_named() -> None:
     """Each of them is a race: of the slowest few as of the median."""
     facts: Facts = dict.fromkeys(FIGURES, 2.0)
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), dict.fromkeys(PROBES, facts))
-    lines = ahead([nacre, Findings(PEER, dict.fromkeys(PROBES, dict.fromkeys(FIGURES, 1.0)))])
+    lines = ahead([nacre, Findings(PEER, dict.fromkeys(PROBES, dict.fromkeys(FIGURES, 1.0)))], "nacre")
     shown = {(column.probe, name) for columns in TABLES.values() for column in columns for name in _figures(column)}
     assert {(race.probe, race.fact) for race in RACES} == shown
     assert len(lines) == len(shown) == sum("less: peer (" in line for line in lines)
@@ -229,7 +231,7 @@ def _figures(column: Column) -> set[str]:
 def test_a_command_that_takes_the_host_s_input_is_not_ahead() -> None:
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), {"read": {"took": 0.02, "stole": False}})
     thief = Findings(PEER, {"read": {"took": 0.01, "stole": True}})
-    assert ahead([nacre, thief]) == ["- 20.0 ms to return from `read x`, which has no input; less: nobody."]
+    assert ahead([nacre, thief], "nacre") == ["- 20.0 ms to return from `read x`, which has no input; less: nobody."]
 
 
 def test_who_keeps_state_is_named_with_what() -> None:

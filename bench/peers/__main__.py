@@ -125,16 +125,21 @@ nacre has two rows. `nacre` is `Bash.run`, what a program calls: a command that 
 How it was counted: processes by a mark in their arguments, a second after the answer (a cancel has five); memory is
 that of the host's process and all of its children together, at rest and how much it grew; the host's stdin is a pipe
 that stays open, with two lines in it; each was imported once before its import was timed; a probe that hangs is ended
-after {PROBES["tree"].limit:g} seconds or more.
+after {PROBES["tree"].limit:g} seconds or more. What only blocks is called in a thread, as an agent that has
+an event loop would: a cancel then ends the waiting, and nothing else unless the peer has a way to be told.
 
 {tables}
 
 ## Where others are ahead
 
-What nacre (the row `nacre`) needs, by every figure above, and who needs less of it. Who left something running, took
-the host's input or did not do what was asked is in no race:
+What a row of nacre's needs, by every figure above, and who needs less of it. Who left something running, took the
+host's input or did not do what was asked is in no race. `nacre`, what a program calls:
 
-{chr(10).join([*ahead(findings), keepers(findings)])}
+{chr(10).join([*ahead(findings, "nacre"), keepers(findings)])}
+
+`nacre-call`, what a model calls:
+
+{chr(10).join(ahead(findings, "nacre-call"))}
 
 ## What is driven, and how
 

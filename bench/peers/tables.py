@@ -217,11 +217,11 @@ RACES = (
 )
 
 
-def ahead(findings: list[Findings]) -> list[str]:
-    """A line for each race: what nacre needs, and who needs less."""
+def ahead(findings: list[Findings], row: str) -> list[str]:
+    """A line for each race: what this row of nacre's needs, and who needs less."""
     lines = []
     for race in RACES:
-        ours = next((race.of(found) for found in findings if found.peer.name == "nacre"), None)
+        ours = next((race.of(found) for found in findings if found.peer.name == row), None)
         if ours is None:
             continue
         theirs = ((race.of(found), found.peer.name) for found in findings if not found.peer.ours)

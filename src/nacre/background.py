@@ -41,6 +41,10 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
             pid, happening = await _settled(run)
             if isinstance(happening, Going):
                 run.let_go()
+        except BaseException:
+            if not store.has_begun(folder.path):
+                store.discard(folder.path)  # the same; and if it is about to begin, it is called off
+            raise
         finally:
             if forget is not None:
                 forget()

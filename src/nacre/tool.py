@@ -26,13 +26,14 @@ from nacre.guard import Guard, remember, restored
 from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
+from nacre.keeper.lacks import LACKS
 from nacre.keeper.live import Stillborn
 from nacre.observe.events import Observer
 from nacre.observe.watch import Watch, implied_by_environment, watched, watching
 from nacre.permission import permission
-from nacre.plan import plan_for, spill_name
+from nacre.plan import hidden_for, plan_for, spill_name
 from nacre.profiles import DEFAULT, Profile, named
-from nacre.result import Cancelled, Chunk, Ended, Event, Exited, Outcome, Result, Stage, Started
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, NotStarted, Outcome, Result, Stage, Started
 from nacre.starting import started
 from nacre.system import payload
 from nacre.tasks.following import Following
@@ -141,7 +142,15 @@ class Bash:
         self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
     ) -> AsyncGenerator[Event, None]:
         inherited = await self.engine.inherited(ctx)
-        plan = plan_for(request, ctx, self.profile, inherited, self.engine.confined, self.engine.directory)
+        try:
+            plan = plan_for(request, ctx, self.profile, inherited, self.engine.confined, self.engine.directory)
+        except OSError as error:
+            if error.errno not in LACKS:
+                raise
+            unstarted = NotStarted(os.strerror(error.errno), LACKS[error.errno])
+            cwd, hidden = self.engine.directory(request, ctx), hidden_for(request, ctx, inherited)
+            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, hidden=hidden))
+            return
         if carry is not None:
             plan = carry.prepare(plan)
         if watch is not None:

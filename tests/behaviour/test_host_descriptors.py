@@ -140,6 +140,34 @@ def test_what_a_host_has_no_descriptors_to_confine_leaves_no_private_directory(t
     wait_until(lambda: not any(temporary.iterdir()), "what was private to be removed")
 
 
+@pytest.mark.linux
+def test_a_first_confined_command_in_a_host_without_descriptors_is_told_so() -> None:
+    """What confines is loaded with the first one."""
+    if "restricted" not in Bash().access_modes:
+        pytest.skip("nothing confines here")
+    program = """
+        import asyncio, os
+        from nacre import Bash, ToolContext
+        from nacre.result import Exited, NotStarted
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        async def main():
+            limit_descriptors(100)
+            bash, ctx, outcomes = Bash(), ToolContext(access="restricted"), []
+            with no_descriptor_left() as held:
+                for spare in range(30):
+                    result = await bash.run("exit 7", ctx)
+                    outcomes.append(result.outcome)
+                    os.close(held.pop())
+            print(outcomes[0].hint)
+            print({*map(type, outcomes)} == {NotStarted, Exited}, outcomes[-1])
+
+        asyncio.run(main())
+    """
+    hint = "Too many files are open; run fewer commands at once, or raise `ulimit -n`."
+    assert run_host(program) == f"{hint}\nTrue Exited(code=7)\n"
+
+
 def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_nothing_behind(tmp_path: Path) -> None:
     program = """
         import asyncio, os, sys, nacre

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, Started, ToolContext
-from nacre.result import Exited, Killed, Lost, Running, Signalled, TimedOut
+from nacre.result import Exited, Killed, Lost, NotStarted, Running, Signalled, TimedOut
 from nacre.tasks import Match, Tasks
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
@@ -231,6 +231,14 @@ async def test_private_directories_go_with_what_they_were_made_for(
     mine = Tasks(tmp_path / "store")
     await mine.wait([result.task.id for result in results if result.task is not None], timeout=30)
     await until(lambda: not [name for name in os.listdir(tmp_path) if name.startswith("nacre-")], "their end")
+
+
+async def test_what_was_to_become_a_task_before_it_could_not_be_started_says_why(bash: Bash, tmp_path: Path) -> None:
+    request = Request("true", yield_after=0.0001, env={"LARGE": "x" * 200_000})
+    for _ in range(10):
+        result = await bash.run(request, ToolContext(output_dir=tmp_path))
+        assert isinstance(result.outcome, NotStarted)
+        assert result.task is None
 
 
 async def test_what_is_printed_while_a_command_becomes_a_task_is_in_its_log(bash: Bash, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
 from nacre.frozen import replace
-from nacre.keeper import live
+from nacre.keeper import liverun
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN
@@ -238,7 +238,7 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
 async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     life: Lifeline, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "_KEEPER_LATE", 0.5)
+    monkeypatch.setattr(liverun, "_KEEPER_LATE", 0.5)
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None

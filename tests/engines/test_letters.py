@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Cancel, Request
+from nacre import Cancel, Request, Result
 from nacre.engines.letters import Letter, Reply
 from nacre.keeper.client import client, private_directory
 from nacre.result import Cancelled, Exited
@@ -32,6 +32,16 @@ def letters(place: Place) -> list[str]:
     return [name for name in os.listdir(private_directory()) if name.startswith("letter-")]
 
 
+async def called_off(run: asyncio.Task[Result], cancel: Cancel | None) -> None:
+    """By this switch, or with its task."""
+    if cancel is not None:
+        cancel.cancel()
+        assert (await run).outcome == Cancelled()
+    else:
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+
 @pytest.mark.linux
 @pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
 async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place, switched: bool) -> None:
@@ -47,14 +57,26 @@ async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place,
         await until(lambda: len(letters(place)) == 1, "its letter")
         for _ in range(10):
             await asyncio.sleep(0)  # it is asked for
-        if switched:
-            cancel.cancel()
-            assert (await run).outcome == Cancelled()
-        else:
-            run.cancel()
-            await asyncio.gather(run, return_exceptions=True)
+        await called_off(run, cancel if switched else None)
         await until(lambda: letters(place) == [], "the end of the letter")
     assert (await place.run("test ! -e made")).outcome == Exited(0)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("after", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
+async def test_one_that_could_have_become_a_task_and_is_called_off_leaves_none(
+    place: Place, switched: bool, after: float
+) -> None:
+    if place.bash.engine.name == "local":
+        pytest.skip("nothing is carried across")
+    await place.run("true")
+    cancel = Cancel()
+    run = asyncio.create_task(place.run(Request("sleep 60", yield_after=60), cancel=cancel))
+    await until(lambda: len(letters(place)) == 1, "its letter")
+    await asyncio.sleep(after)
+    await called_off(run, cancel if switched else None)
+    await until(lambda: letters(place) == [], "the end of the letter")
 
 
 async def test_there_is_nothing_to_read_in_one_that_is_shut(letter: Letter) -> None:

@@ -44,11 +44,17 @@ LOST_LAST_BYTE = (
         "        self._head -= 1\n        self.seen -= 1\n        pieces = [(0, self._head, 0)]\n",
     ),
 )
+FORGOTTEN = (Change("keeper/liverun.py", "if self._unheard and not words and await", "if False and await"),)
+RUN_AGAIN = (
+    Change(
+        "keeper/liverun.py", "return self._pid is not None or self._own_keeper != 0", "return self._own_keeper != 0"
+    ),
+)
 LEAK_IN_THE_PROGRAM = (
     Change(
-        "keeper/live.py",
-        "            self._control.close()\n",
-        "            os.dup(0)\n            self._control.close()\n",
+        "keeper/liverun.py",
+        "            self._control.close()\n            self._intake.close()\n",
+        "            os.dup(0)\n            self._control.close()\n            self._intake.close()\n",
     ),
 )
 LEAK_IN_THE_KEEPER = (
@@ -58,7 +64,7 @@ PRIVATE_DIRECTORY_STAYS = (
     Change("keeper/serve.py", "        for directory in self.directories:\n            remove_tree(directory)\n", ""),
 )
 PRIVATE_DIRECTORY_OF_NONE_STAYS = (
-    Change("keeper/client.py", "                undo.callback(_remove_empty, alone)", "                pass"),
+    Change("keeper/client.py", "                undo.callback(remove_empty, alone)", "                pass"),
 )
 
 
@@ -93,6 +99,14 @@ def test_a_ladder_that_never_kills_is_found(tmp_path: Path, fault: str) -> None:
 @pytest.mark.parametrize("fault", ["keeper killed", "keeper or shell stopped"])
 def test_a_task_s_log_that_lacks_its_last_byte_is_found(tmp_path: Path, fault: str) -> None:
     assert "has lost something" in said(tmp_path, LOST_LAST_BYTE, fault)
+
+
+def test_a_command_that_is_forgotten_with_its_keeper_is_found(tmp_path: Path) -> None:
+    assert "lost: nacre's keeper process was killed" in said(tmp_path, FORGOTTEN, "keeper killed unheard")
+
+
+def test_a_command_that_is_run_again_is_found(tmp_path: Path) -> None:
+    assert "run more than once" in said(tmp_path, RUN_AGAIN, "keeper killed, many threads", rounds=5)
 
 
 def test_a_descriptor_that_each_run_costs_the_program_is_found(tmp_path: Path) -> None:

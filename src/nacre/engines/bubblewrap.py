@@ -26,7 +26,8 @@ from nacre.errors import AccessUnavailable, EngineUnavailable
 from nacre.frozen import replace
 from nacre.keeper.client import Folder, private_directory
 from nacre.keeper.happenings import LastWord, Stopped
-from nacre.keeper.live import LiveRun, Stillborn
+from nacre.keeper.live import Stillborn
+from nacre.keeper.liverun import LiveRun
 from nacre.result import Process
 from nacre.sandbox.plan import Enforceable, Wanted, limited
 from nacre.sandbox.seccomp import program as filter_for
@@ -126,7 +127,12 @@ class _InNamespaces(Far):
         meant = super().conclude(word)
         if not isinstance(meant, Stopped):
             return meant
+        self._discard = True
         return meant._replace(running=self._others(meant.running), ended=self._others(meant.ended))
+
+    def cancel(self) -> None:
+        super().cancel()
+        self._discard = True  # who would do it is ended
 
     def _others(self, processes: tuple[Process, ...]) -> tuple[Process, ...]:
         return tuple(each for each in processes if not each.command.startswith(self._own)) or processes

@@ -27,7 +27,7 @@ from nacre.frozen import replace
 from nacre.keeper.client import Folder
 from nacre.keeper.folder import LOG, STATUS
 from nacre.keeper.happenings import Began, Going
-from nacre.keeper.live import start
+from nacre.keeper.liverun import start
 from nacre.plan import bash_path
 from nacre.system import state_directory
 from nacre.tasks.making import new_folder

@@ -28,7 +28,8 @@ from nacre.errors import AccessUnavailable, InvalidRequest
 from nacre.frozen import replace
 from nacre.keeper.client import Folder
 from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
-from nacre.keeper.live import LiveRun, Stillborn
+from nacre.keeper.live import Stillborn
+from nacre.keeper.liverun import LiveRun
 from nacre.keeper.run import EXIT
 from nacre.sandbox.plan import Enforceable
 from nacre.sandbox.workspace import Workspace

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 
 from nacre.keeper.client import Folder
 from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
-from nacre.keeper.live import LiveRun, Stillborn, start
+from nacre.keeper.live import Stillborn
+from nacre.keeper.liverun import LiveRun, start
 from nacre.keeper.prelude import MARK
 from nacre.keeper.run import EXIT
 from nacre.result import Process

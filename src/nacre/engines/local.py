@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from nacre.access import confine
 from nacre.engines.engine import Engine
-from nacre.keeper.live import LiveRun, Stillborn, start
+from nacre.keeper.live import Stillborn
+from nacre.keeper.liverun import LiveRun, start
 from nacre.types import Limits, Plan, ToolContext
 
 if TYPE_CHECKING:

@@ -102,7 +102,7 @@ def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> No
     control = Channel(socket.socket(fileno=fds[0]))
     try:
         control.send(b"%b\0%d" % (HANDED, pid))
-    except OSError:
+    except ConnectionError:
         pass  # nobody waits for it any more, as whoever is to keep it will see
     finally:
         control.socket.detach()

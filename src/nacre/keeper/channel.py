@@ -150,6 +150,12 @@ class Channel:
             self._buffer = self._buffer[end:]
 
 
+def close_all(fds: list[int]) -> None:
+    """And keep none of them."""
+    while fds:
+        os.close(fds.pop())
+
+
 _ROOM_FOR_FDS = socket.CMSG_SPACE(_FDS * struct.calcsize("i"))
 _CLOEXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _FLAGS = _CLOEXEC | socket.MSG_DONTWAIT  # whatever a thread that is sending has just made of the socket

@@ -27,6 +27,7 @@ from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.channel import Channel
 from nacre.keeper.folder import SCRATCH
 from nacre.keeper.lacks import LACKS
+from nacre.keeper.processes import is_ending
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
 from nacre.keeper.wire import CLEAN, MAIN_FD, Start, environment_block
 from nacre.types import Plan
@@ -49,8 +50,9 @@ class Folder(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A run that the keeper has been asked for."""
+    """A run that a keeper has been asked for."""
 
+    keeper: Client
     control: Channel
     """Which tells the rest."""
     tag: int
@@ -104,11 +106,11 @@ class Client:
 
     @property
     def alive(self) -> bool:
-        """Whether the other end of our socket is open."""
+        """Whether the other end of our socket is open, and not about to be closed."""
         poll = select.poll()
-        with contextlib.suppress(OSError, ValueError):
+        with self._lock, contextlib.suppress(OSError, ValueError):  # another thread may be about to close it
             poll.register(self.channel, 0)
-            return not self.dead and not poll.poll(0)
+            return not self.dead and not poll.poll(0) and not (system.LINUX and is_ending(self.pid))
         return False
 
     def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> Asked:
@@ -123,10 +125,10 @@ class Client:
                 confinement += b"\0scratch=" + private
             alone = private if plan.apart and folder is None else b""
             if alone:
-                undo.callback(_remove_empty, alone)  # asked for again, it gets another
+                undo.callback(remove_empty, alone)  # asked for again, it gets another
             control, tag = self._ask(plan, state, folder, confinement, private)
             undo.pop_all()
-            return Asked(control, tag, alone)
+            return Asked(self, control, tag, alone)
 
     def _ask(
         self, plan: Plan, state: int | None, folder: Folder | None, confinement: bytes, private: bytes
@@ -288,7 +290,7 @@ def _identity() -> tuple[int, int]:
     return os.geteuid(), os.getegid()
 
 
-def _remove_empty(path: bytes) -> None:
+def remove_empty(path: bytes) -> None:
     with contextlib.suppress(OSError):
         os.rmdir(path)
 

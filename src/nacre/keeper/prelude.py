@@ -2,18 +2,21 @@
 
 `BASH_EXECUTION_STRING` is where bash itself keeps the text of `-c`, so the command's shell has no variable it would not
 have had. `LC_ALL=C`, because in a UTF-8 locale `read` loses a byte 1 that follows half a character. `SECONDS=0`,
-because the shell may have waited at its gate for a while. No command is empty: who reads nothing was not released.
+because the shell may have waited at its gate for a while. The gate opens with `GO`: who reads no such thing was not
+released, whatever else was read.
 """
 
 from __future__ import annotations
 
 GATE_FD, TEXT_FD, STATE_FD = 9, 8, 63
 """Open while the command comes in; the last only in a session, and until its end."""
+GO, GO_LONG = b"\0", b"\n"
+"""After the text; or alone, when that is a file of its own."""
 
 MARK = "IFS= LC_ALL=C read -r"
 """How every shell of ours looks in a listing, and every fork of it that has not become another program."""
 
-_SHORT = f'{MARK} -d "" -u 9 BASH_EXECUTION_STRING;exec 9<&-;'
+_SHORT = f'{MARK} -d "" -u 9 BASH_EXECUTION_STRING||exit 125;exec 9<&-;'
 _LONG = f'{MARK} -u 9 BASH_EXECUTION_STRING||exit 125;{MARK} -d "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
 _RUN = '[[ $BASH_EXECUTION_STRING ]]||exit 125;SECONDS=0;eval -- "$BASH_EXECUTION_STRING"'
 

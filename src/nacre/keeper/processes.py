@@ -29,6 +29,8 @@ TAG_VARIABLE = "NACRE_RUN"
 
 _LOCKS_ROW = b"\nMax file locks"
 _COMMAND_MAX = 200
+_EXITING = 4
+"""Of the kernel's flags of a process (PF_EXITING)."""
 
 
 class Seen:
@@ -129,6 +131,12 @@ def ticks(pid: int) -> int:
     """How long it has computed."""
     fields = _stat(pid)
     return int(fields[11]) + int(fields[12]) if fields else 0
+
+
+def is_ending(pid: int) -> bool:
+    """It is gone; or it has exited or was killed, and the kernel is still closing what it had open."""
+    fields = _stat(pid)
+    return bool(int(fields[6]) & _EXITING) if fields else not os.path.exists(f"/proc/{pid}")
 
 
 def _stat(pid: int) -> list[bytes]:

@@ -18,8 +18,9 @@ import time
 from nacre.keeper import processes
 from nacre.keeper.apart import Heir
 from nacre.keeper.care import BECOMING, Care, note
-from nacre.keeper.channel import Channel
+from nacre.keeper.channel import Channel, close_all
 from nacre.keeper.drain import drain
+from nacre.keeper.early import CalledOff, Early
 from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
 from nacre.keeper.lacks import LACKS
@@ -46,7 +47,7 @@ from nacre.system import LINUX
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nacre.sandbox.confinement import Confinement
 
@@ -147,12 +148,12 @@ class Keeper(Care):
                     self.hear_start(Start.parse(data), data, fds)
                 elif verb == CLEAN:
                     self.directories.append(rest)
-                _close(fds)
+                close_all(fds)
                 if self.alone:
                     self.close_main()
                     return
         except Garbled:
-            _close(fds)  # the run's own channel among them, which says it all
+            close_all(fds)  # the run's own channel among them, which says it all
         except EOFError:
             if self.alone:
                 self.close_main()
@@ -197,32 +198,23 @@ class Keeper(Care):
     def start(self, start: Start, fds: list[int]) -> None:
         """Takes what it keeps out of `fds`."""
         control = Channel(socket.socket(fileno=fds.pop(0)))
-        if not start.task and not self.alone and _is_cancelled(control):
-            self.answer(control, ended(-1, CANCEL, 0.0))
-            control.close()
-            return
-        wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
-        if len(fds) < sum(wanted):  # the kernel drops what finds no free descriptor
-            self.give_way(_too_many())
-            self.fail(control, _too_many())
-            return
-        if len(fds) > sum(wanted):
-            raise Garbled("descriptors")
-        rest = iter(fds)
-        text, stdin, state, folder = (next(rest) if want else None for want in wanted)
+        early = Early(control, waited_for=not start.task)
         record: Record | None = None
         orders = Orders(self)
         held = noted = None
         try:
+            early.check()  # what a host has given up is not to keep waiting what it has not, only to be ended
+            text, stdin, state, folder = self.files_of(start, fds)
             if folder is not None:
                 record = Record(os.dup(folder), start.task, start.cap, self.loop, orders)
                 held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
             noted = os.dup(state) if start.ender and state is not None else None
-            shell = self.launch(start, control, record, text, stdin, state)
-        except (OSError, ValueError) as error:
+            shell = self.launch(start, control, early, record, text, stdin, state)
+        except (OSError, ValueError, CalledOff) as error:
             if record is not None:
                 record.abandon()
-            _close([fd for fd in (held, noted) if fd is not None])
+            close_all([fd for fd in (held, noted) if fd is not None])
+            early.forget()
             self.fail(control, error)
             return
         run = orders.run = Run(start, shell, control)
@@ -244,56 +236,68 @@ class Keeper(Care):
         if record is not None:
             drain(self.loop, run, alone=self.alone)
             self.settle(run)
+        if early.adoption is not None:
+            self.obey(run, *early.adoption)
+
+    def files_of(self, start: Start, fds: list[int]) -> Iterator[int | None]:
+        """Text, stdin, state and folder, each if it was sent. OSError: not all have arrived."""
+        wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
+        if len(fds) < sum(wanted):  # the kernel drops what finds no free descriptor
+            self.give_way(_too_many())
+            raise _too_many()
+        if len(fds) > sum(wanted):
+            raise Garbled("descriptors")
+        rest = iter(fds)
+        return (next(rest) if want else None for want in wanted)
 
     def launch(
         self,
         start: Start,
         control: Channel,
+        early: Early,
         record: Record | None,
         text: int | None,
         stdin: int | None,
         state: int | None,
     ) -> Shell:
-        """Say that it is started, and let it begin. OSError: it could not be."""
+        """Say that it is started, and let it begin. OSError: it could not be, and has not. CalledOff: nor is it to.
 
-        def tell(shell: Shell) -> None:
-            message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
-            self.answer(control, message, shell.pipes if record is None else ())
-
-        def release(shell: Shell) -> bool:
-            if record is not None:
-                try:
-                    record.begin(shell.pid, shell.pid, start.tag)
-                except OSError:
-                    shell.dismiss()
-                    raise
-            return shell.release(start)
-
+        In this order: what nobody has heard of has not begun, and may be asked for again. But it is up and at its gate
+        before the host is woken, which on a few processors would be in its way.
+        """
         shell = self.spare.take(start)
-        if shell is not None:
-            if release(shell):
-                tell(shell)
-                return shell
-            shell.abandon()  # somebody killed it just now
+        if shell is None or not shell.hand(start):
+            if shell is not None:
+                shell.dismiss()  # somebody killed it just now
+            shell = self.spawn(start, text, stdin, state)
+            shell.hand(start)
+        try:
+            early.check()
+            if record is not None:
+                record.begin(shell.pid, shell.pid, start.tag)
+            message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
+            control.send(message, shell.pipes if record is None else ())
+        except (OSError, CalledOff) as error:
+            if record is None or not isinstance(error, ConnectionError):  # a task needs nobody to wait for it
+                shell.dismiss()
+                raise
+        shell.release(start)
+        return shell
+
+    def spawn(self, start: Start, text: int | None, stdin: int | None, state: int | None) -> Shell:
         needs = start, self.variables(start), self.files, text, stdin, state, self.confinement(start)
         try:
-            shell = spawn(*needs)
+            return spawn(*needs)
         except OSError as error:
             if not self.give_way(error):
                 raise
-            shell = spawn(*needs)
-        if record is None:
-            tell(shell)  # before it runs: it may kill this process at once, and what it has printed is to be heard
-            release(shell)
-        else:
-            release(shell)
-            tell(shell)
-        return shell
+            return spawn(*needs)
 
-    def fail(self, control: Channel, error: OSError | ValueError) -> None:
+    def fail(self, control: Channel, error: OSError | ValueError | CalledOff) -> None:
         number = getattr(error, "errno", None) or 0
         words = os.strerror(number) if number else str(error)
-        self.answer(control, b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace")))
+        message = b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace"))
+        self.answer(control, ended(-1, CANCEL, 0.0) if isinstance(error, CalledOff) else message)
         control.close()
 
     def variables(self, start: Start) -> dict[bytes, bytes]:
@@ -317,26 +321,30 @@ class Keeper(Care):
             pass  # nobody waits any more; the channel's end is noticed in the loop
 
     def hear_run(self, run: Run) -> None:
-        """Anything the host says on a run's channel means: end it; but for ADOPT. So does silence for good, unless it
-        is a task, which needs nobody to wait."""
-        fds: list[int] = []
         try:
             message = run.control.receive()
-            if message is None:
-                return
-            data, fds = message
-            if data.startswith(ADOPT):
-                self.make_task(run, Adoption.parse(data), fds)
-                return
         except Garbled:
-            pass
+            message = b"", []
         except EOFError:
             self.loop.forget(run.control)
             if run.record is not None:
                 return
             drain(self.loop, run)
+            message = b"", []
+        if message is not None:
+            self.obey(run, *message)
+
+    def obey(self, run: Run, message: bytes, fds: list[int]) -> None:
+        """Anything the host says on a run's channel means: end it; but for ADOPT. So does silence for good, unless it
+        is a task, which needs nobody to wait."""
+        try:
+            if message.startswith(ADOPT):
+                self.make_task(run, Adoption.parse(message), fds)
+                return
+        except Garbled:
+            pass
         finally:
-            _close(fds)
+            close_all(fds)
         if not run.ended or run.record is not None:
             self.end(run, CANCEL)
 
@@ -460,26 +468,9 @@ def _too_many() -> OSError:
     return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
-def _is_cancelled(control: Channel) -> bool:
-    """Whether the host has called it off before it began. To start what a host that gives up many runs at once does not
-    want any more, only to end it, would keep waiting all that it does want."""
-    try:
-        message = control.receive()
-    except (Garbled, EOFError):
-        return True
-    if message is not None:
-        _close(message[1])
-    return message is not None
-
-
 def _open_input(folder: int) -> int | None:
     """Our end of its standard input, which keeps it open; None if it is not one that others can write to."""
     try:
         return os.open(STDIN, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
-
-
-def _close(fds: list[int]) -> None:
-    while fds:
-        os.close(fds.pop())

@@ -13,7 +13,7 @@ import resource
 import signal
 
 from nacre.keeper.aside import aside
-from nacre.keeper.prelude import GATE_FD, STARTUP_VARIABLE, STATE_FD, TEXT_FD, prelude
+from nacre.keeper.prelude import GATE_FD, GO, GO_LONG, STARTUP_VARIABLE, STATE_FD, TEXT_FD, prelude
 from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, read
 from nacre.keeper.scratch import make_scratch, remove_scratch
 from nacre.keeper.wire import Start, environment_of
@@ -57,25 +57,28 @@ class Shell:
         """What it prints to, for whoever reads it."""
         return [fd for fd in (self.out, self.err) if fd is not None]
 
-    def release(self, start: Start) -> bool:
-        """Open the gate: from here on it is the command's. False: there is nobody at the gate any more."""
+    def hand(self, start: Start) -> bool:
+        """Let it read what it is to run, up to the gate. False: there is nobody any more."""
         if LINUX:
             _tag(self.pid, start.tag)
         try:
-            os.write(self.gate, start.text or b"\n")
+            os.write(self.gate, start.text or b"")
         except BrokenPipeError:
             return False
-        finally:
-            os.close(self.gate)
         return True
 
-    def dismiss(self) -> None:
-        """It will not be needed: with its gate closed it reads nothing, runs nothing, and exits."""
-        os.close(self.gate)
-        self.abandon()
+    def release(self, start: Start) -> None:
+        """Open the gate: from here on it is the command's. Somebody may have killed it just now, as at any moment."""
+        try:
+            os.write(self.gate, GO if start.text else GO_LONG)
+        except BrokenPipeError:
+            pass  # its end will be seen
+        finally:
+            os.close(self.gate)
 
-    def abandon(self) -> None:
-        """Its gate is closed already."""
+    def dismiss(self) -> None:
+        """It will not be needed: with its gate closed it runs nothing, and exits."""
+        os.close(self.gate)
         for fd in self.pipes:
             os.close(fd)
         remove_scratch(self.scratch)

@@ -13,7 +13,8 @@ from collections import deque
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
 from nacre.keeper.happenings import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
-from nacre.keeper.live import Elsewhere, Live, LiveRun
+from nacre.keeper.live import Elsewhere, Live
+from nacre.keeper.liverun import LiveRun
 from nacre.keeper.run import EXIT
 from nacre.patterns import later
 from nacre.result import TaskRef

@@ -15,7 +15,8 @@ from nacre.hidden import remember
 from nacre.keeper.client import Folder
 from nacre.keeper.folder import LOG, STDIN
 from nacre.keeper.happenings import Adopted, Happening, NotAdopted, Vanished
-from nacre.keeper.live import Live, LiveRun
+from nacre.keeper.live import Live
+from nacre.keeper.liverun import LiveRun
 from nacre.keeper.log import Log
 from nacre.keeper.wire import Adoption
 from nacre.result import TaskRef
@@ -173,6 +174,8 @@ async def _ask(
                     return NotAdopted("its keeper is gone", gone=True), meanwhile
     except TimeoutError:
         return NotAdopted("its keeper does not answer"), meanwhile
+    finally:
+        run.withdraw_adoption()  # its folder is open only until then
 
 
 def _begin_log(folder: Folder, plan: Plan, collector: Collector) -> int:

@@ -77,6 +77,11 @@ def _new_directory(store: str) -> tuple[str, str]:
             _make_private(os.path.join(store, LIVE))
 
 
+def has_begun(directory: str) -> bool:
+    """It is known which processes it is made of."""
+    return os.path.lexists(os.path.join(directory, PROCESS))
+
+
 def discard(directory: str) -> None:
     """It has come to nothing. By name, which takes no descriptor: there may be none left."""
     store, name = os.path.split(directory)

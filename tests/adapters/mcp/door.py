@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,22 @@ ASKS = "git reset --hard"
 """The checker wants a person's word; where there is no repository nothing happens."""
 
 
-_HOME = tempfile.mkdtemp(prefix="nacre-mcp-home-")
-atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 _SHIM = Path(__file__).with_name("older-node.mjs")
 
 
-def environment() -> dict[str, str]:
+@cache
+def _home() -> str:
+    made = tempfile.mkdtemp(prefix="nacre-mcp-home-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a client passes on, and what this test run needs to find its processes again. Its home is empty."""
     passed = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NACRE_PORTABLE", "LD_LIBRARY_PATH", "TMPDIR", MARK)
-    return {"HOME": _HOME, **{name: os.environ[name] for name in passed if name in os.environ}}
+    own = own or {}
+    home = own.get("HOME") or _home()
+    return {"HOME": home, **{name: os.environ[name] for name in passed if name in os.environ}, **own}
 
 
 def node(program: str) -> list[str]:
@@ -56,7 +64,7 @@ def parameters(*options: str, cwd: Path, env: Mapping[str, str] | None = None) -
     return StdioServerParameters(
         command=PYTHON,
         args=["-W", "error", "-m", "nacre", "mcp", *options],
-        env={**environment(), **(env or {})},
+        env=environment(env),
         cwd=str(cwd),
     )
 
@@ -132,7 +140,7 @@ def raw(
         stdout=subprocess.PIPE,
         stderr=stderr,
         cwd=cwd,
-        env={**environment(), **(env or {})},
+        env=environment(env),
     ) as process:
         try:
             yield Raw(process)
