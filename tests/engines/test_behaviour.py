@@ -144,8 +144,9 @@ async def test_who_is_asked_to_end_can_say_a_last_word(place: Place) -> None:
 
 async def test_who_is_interrupted_ends(place: Place) -> None:
     """What is started in the background by a shell without jobs would not."""
-    command = "(until grep -q '^State:.S' /proc/$p/status; do :; done; kill -INT $p) & exec sleep 300"
-    assert (await place.run(f"p=$$; {command}")).outcome == Signalled(signal.SIGINT)
+    becomes = "until [[ $name == sleep ]]; do read -r name </proc/$$/comm; done"
+    result = await place.run(f"({becomes}; kill -INT $$) & exec sleep 300")
+    assert result.outcome == Signalled(signal.SIGINT)
 
 
 async def test_who_ends_when_it_is_asked_to_is_not_waited_for(place: Place) -> None:
