@@ -20,6 +20,7 @@ FAULTS = {
     "keeper killed unheard": Kind(replaced.unheard, 30),
     "keeper killed, many threads": Kind(replaced.threads, 20),
     "task's keeper killed": Kind(killed.task_keeper, 100),
+    "keeper in waiting killed": Kind(replaced.heirs, 30),
     "shell killed": Kind(killed.shell, 140),
     "program stopped": Kind(stopped.host, 20),
     "keeper or shell stopped": Kind(stopped.others, 30),

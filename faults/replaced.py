@@ -1,4 +1,7 @@
-"""A keeper that is killed and replaced while commands are on their way to it: none is run twice, none is forgotten."""
+"""A keeper that is killed and replaced while commands are on their way to it: none is run twice, none is forgotten.
+
+So with one of those that are forked off for commands that may become tasks, and take one such command after another.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from nacre.frozen import replace
 from nacre.keeper.client import client
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Lost, Running
-from tests.support.census import state
+from tests.support.census import children, state, status
 from tests.support.waiting import until
 
 _COMMANDS = 8
@@ -58,7 +61,32 @@ async def threads(round: Round) -> None:
         await round.moment(0.1)
         with suppress(ProcessLookupError):  # a thread has found the last one dead, and the next is not there yet
             os.kill(client().pid, signal.SIGKILL)
-    told = dict(pair for each in await asyncio.wait_for(asyncio.gather(*going), PATIENCE) for pair in each)
+    _ran_once(round, dict(pair for each in await asyncio.wait_for(asyncio.gather(*going), PATIENCE) for pair in each))
+
+
+async def heirs(round: Round) -> None:
+    """One that was forked off, again and again, while it has a command or waits for the next."""
+
+    async def commands(first: int) -> list[tuple[int, Result]]:
+        told = []
+        for number in range(first, first + _EACH * 2, 2):
+            access = round.random.choice(round.bash.access_modes[:2])
+            ctx = replace(round.ctx, access=access, working_dir=round.place)
+            told.append((number, await round.bash.run(Request(_noting(round, number), yield_after=5), ctx)))
+        return told
+
+    going = [asyncio.ensure_future(commands(first)) for first in range(2)]
+    for _ in range(_KILLS):
+        await round.moment(0.1)
+        forked = [pid for pid in children(round.keeper) if status(pid).get("Name") == "nacre-task"]
+        for pid in forked[: round.random.randint(1, 2)]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    _ran_once(round, dict(pair for each in await asyncio.wait_for(asyncio.gather(*going), PATIENCE) for pair in each))
+
+
+def _ran_once(round: Round, told: dict[int, Result]) -> None:
+    """Each of them, or it is said to be lost."""
     ran = _noted(round)
     need(not ran or max(ran.values()) == 1, f"run more than once: {ran}")
     for number, result in told.items():

@@ -304,8 +304,8 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
 @pytest.mark.parametrize(
     ("asked", "remark"),
     [
-        ("Request('sleep 0.3 & exit 7')", "What it left running is no task: Too many open files."),
-        ("Request('sleep 2; exit 7', yield_after=1)", "It could not go on as a task: Too many open files."),
+        ("Request('sleep 300 & exit 7')", "What it left running is no task: Too many open files."),
+        ("Request('sleep 4; exit 7', yield_after=1)", "It could not go on as a task: Too many open files."),
     ],
 )
 def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(asked: str, remark: str) -> None:

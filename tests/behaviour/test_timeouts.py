@@ -38,7 +38,7 @@ async def test_a_timed_out_command_keeps_what_it_said_and_leaves_nothing_alive(b
         remarks=result.remarks,
     )
     assert life.over
-    assert took < 4
+    assert took < 10  # which only a hang takes
 
 
 async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash, life: Lifeline) -> None:
@@ -50,7 +50,7 @@ async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash,
         (TimedOut(1.0), "partial\n", ())
     ] * 20
     assert (life.holders, life.over) == (20, True)
-    assert took < 8
+    assert took < 20
 
 
 @pytest.mark.linux  # `env -i` sheds the only tag there is without rlimits

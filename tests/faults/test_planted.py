@@ -47,7 +47,9 @@ LOST_LAST_BYTE = (
 FORGOTTEN = (Change("keeper/liverun.py", "if self._unheard and not words and await", "if False and await"),)
 RUN_AGAIN = (
     Change(
-        "keeper/liverun.py", "return self._pid is not None or self._own_keeper != 0", "return self._own_keeper != 0"
+        "keeper/liverun.py",
+        "return self._pid is not None or (self._recorded and self._own_keeper != 0)",
+        "return self._recorded and self._own_keeper != 0",
     ),
 )
 LEAK_IN_THE_PROGRAM = (
@@ -105,8 +107,9 @@ def test_a_command_that_is_forgotten_with_its_keeper_is_found(tmp_path: Path) ->
     assert "lost: nacre's keeper process was killed" in said(tmp_path, FORGOTTEN, "keeper killed unheard")
 
 
-def test_a_command_that_is_run_again_is_found(tmp_path: Path) -> None:
-    assert "run more than once" in said(tmp_path, RUN_AGAIN, "keeper killed, many threads", rounds=5)
+@pytest.mark.parametrize("fault", ["keeper killed, many threads", "keeper in waiting killed"])
+def test_a_command_that_is_run_again_is_found(tmp_path: Path, fault: str) -> None:
+    assert "run more than once" in said(tmp_path, RUN_AGAIN, fault, rounds=5)
 
 
 def test_a_descriptor_that_each_run_costs_the_program_is_found(tmp_path: Path) -> None:

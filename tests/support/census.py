@@ -37,7 +37,8 @@ def fds(pid: int) -> int | None:
 
 
 def status(pid: int) -> dict[str, str]:
-    lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+    """Nothing when there is no such process."""
+    lines = _read(f"/proc/{pid}/status").splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 

@@ -1,11 +1,4 @@
-"""A keeper of its own for one run: forked off, so that it is ready at once, and in nobody else's way.
-
-The heir is one that was forked ahead, with a shell at its gate: a program that starts one task soon starts another.
-It is given up after a while, like the spare.
-
-The run hears who is to keep it before that one does, and from that one what it lacks, if it cannot. So a channel that
-closes without a word has reached nobody.
-"""
+"""A keeper of its own for one run: forked off, so that it is ready at once, and in nobody else's way."""
 
 from __future__ import annotations
 
@@ -13,13 +6,11 @@ import os
 import select
 import signal
 import socket
-import time
 
 from nacre.keeper import scratch
 from nacre.keeper.channel import Channel
 from nacre.keeper.processes import keep_place
 from nacre.keeper.record import boot_id
-from nacre.keeper.spare import PATIENCE
 from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
 from nacre.keeper.wire import FAILED, MAIN_FD, Start
 from nacre.system import become_keeper
@@ -28,85 +19,10 @@ TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from nacre.keeper.serve import Keeper
 
-HANDED = b"handed"
-"""To whom a run is handed over, told before it is."""
+FREE = b"free"
+"""It has no run any more, and nothing is left of the one that it had."""
 _HANDING = 10.0
-"""Seconds for that, which only a keeper that was stopped can take."""
-
-
-class Heir:
-    __slots__ = ("_channel", "_pid", "_until")
-
-    def __init__(self) -> None:
-        self._channel: Channel | None = None
-        self._pid = 0
-        self._until = 0.0
-
-    def prepare(self, like: Start, parent: Keeper) -> None:
-        """Fork one that is ready for a run like this one. OSError: there is no process to be had."""
-        self._until = time.monotonic() + PATIENCE
-        if self._channel is None:
-            # with a private directory, which is never the same again, no shell would fit
-            self._channel, self._pid = fork_keeper(parent, None if like.private else like, ahead=True)
-
-    def inherit(self, start: Start, message: bytes, fds: list[int], parent: Keeper) -> None:
-        """Hand a run over. OSError: there is nobody to take it."""
-        if self._channel is not None:
-            channel, pid = self._channel, self._pid
-            self._channel = None
-            try:
-                _hand_over(channel, pid, message, fds)
-                os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
-            except OSError:
-                channel.close()  # somebody killed it, or it could not get ready
-            else:
-                channel.close()
-                parent.keepers[pid] = _kept(start)
-                parent.likely = _likely(start)
-                return
-        channel, pid = fork_keeper(parent, None)
-        parent.keepers[pid] = _kept(start)
-        try:
-            _hand_over(channel, pid, message, fds)
-        finally:
-            channel.close()
-        parent.likely = _likely(start)
-
-    def due(self) -> float | None:
-        """When to give it up."""
-        return None if self._channel is None else self._until
-
-    def expire(self) -> None:
-        if self._channel is not None and time.monotonic() >= self._until:
-            self.dismiss()
-
-    def dismiss(self) -> None:
-        """It will not be needed: with its channel closed it goes."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
-
-
-def _kept(start: Start) -> tuple[int | None, bytes]:
-    """What ends with its keeper, if somebody kills that, and what goes then. What an ender reaches has a pipe for
-    that."""
-    return None if start.ender else start.tag, start.private
-
-
-def _likely(start: Start) -> Start | None:
-    """What the next one will be like."""
-    return start if start.reusable else None
-
-
-def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> None:
-    control = Channel(socket.socket(fileno=fds[0]))
-    try:
-        control.send(b"%b\0%d" % (HANDED, pid))
-    except ConnectionError:
-        pass  # nobody waits for it any more, as whoever is to keep it will see
-    finally:
-        control.socket.detach()
-    channel.send(message, fds)
+"""Seconds for a run to be handed over, which only a keeper that was stopped can take."""
 
 
 def fork_keeper(parent: Keeper, like: Start | None, *, ahead: bool = False) -> tuple[Channel, int]:

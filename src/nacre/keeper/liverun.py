@@ -50,8 +50,6 @@ class LiveRun:
         self._asking = asking
         """For as long as nobody has heard of it."""
         self._apart = plan.apart
-        self._own_keeper = 0
-        """The process that keeps it, if that is not the host's one keeper."""
         self._pid: int | None = None
         self._names: tuple[StreamName, ...] = ("stdout",) if plan.merge else ("stdout", "stderr")
         self._intake = Intake(self._loop, self._print)
@@ -82,6 +80,8 @@ class LiveRun:
     def _attend(self, asked: Asked) -> None:
         """Listen to what is told of it from now on."""
         self._keeper, self._control, self._tag, self._private = asked
+        self._own_keeper = 0
+        """The process that keeps it, if that is not the host's one keeper."""
         self._listening = True
         self._hearing = True
         """There is more to be heard on its channel, after its last word too: what becomes of what it left running."""
@@ -139,7 +139,7 @@ class LiveRun:
         try:
             self._control.send(adoption.message(), [folder])
         except OSError:
-            if self._heard_of:
+            if self._heard_of or not (self._listening or self._unheard):
                 return False
             self._asked = True  # whoever hears of it then is asked
         else:
@@ -220,22 +220,23 @@ class LiveRun:
     def _explain(self) -> None:
         """The keeper has closed this run's channel without a last word."""
         alive = self._keeper.alive
-        self._unheard = self._listening and not self._heard_of and not alive
+        handed = self._own_keeper != 0
+        self._unheard = self._listening and not self._heard_of and (handed or not alive)
         if not self._unheard:
             self._answer_late()
         if not self._listening:
             return  # it had ended
         if self._heard_of:
             self._lose(alone=self._apart or alive)
-        elif alive:
+        elif alive and not handed:
             self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
         else:
-            self._lose(alone=False)
+            self._lose(alone=alive)
 
     @property
     def _heard_of(self) -> bool:
-        """Somebody has it, or had it: it may have begun."""
-        return self._pid is not None or self._own_keeper != 0
+        """It may have begun. A task may have without a word, once it was handed over to a keeper of its own."""
+        return self._pid is not None or (self._recorded and self._own_keeper != 0)
 
     def _understand(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
         match fields:

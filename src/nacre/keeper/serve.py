@@ -16,13 +16,14 @@ import socket
 import time
 
 from nacre.keeper import processes
-from nacre.keeper.apart import Heir
+from nacre.keeper.apart import FREE
 from nacre.keeper.care import BECOMING, Care, note
 from nacre.keeper.channel import Channel, close_all
 from nacre.keeper.drain import drain
 from nacre.keeper.early import CalledOff, Early
 from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
+from nacre.keeper.heirs import Heirs
 from nacre.keeper.lacks import LACKS
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
@@ -73,10 +74,10 @@ class Keeper(Care):
         self.host = host
         """A descriptor of the host's process, if there is such a thing here."""
         self.alone = alone
-        """For one run only."""
-        self.heir = Heir()
+        """For one run at a time, or for a task."""
+        self.heirs = Heirs()
         self.short_until = 0.0
-        """Until then nothing is started ahead: there is hardly enough for what is asked for."""
+        """Until then nothing is started ahead."""
         self.directories: list[bytes] = []
         """Private directories, to be removed at the end."""
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
@@ -93,14 +94,14 @@ class Keeper(Care):
 
     def serve(self) -> None:
         while self.runs or not self.closing:
-            self.loop.turn(min((due for due in (self.spare.due(), self.heir.due()) if due is not None), default=None))
+            self.loop.turn(min((due for due in (self.spare.due(), self.heirs.due()) if due is not None), default=None))
             if self.likely is not None:
                 self.get_ready(self.likely)
                 self.likely = None
             self.spare.expire()
-            self.heir.expire()
+            self.heirs.expire()
         self.spare.dismiss()
-        self.heir.dismiss()
+        self.heirs.dismiss()
         self.sweep()
         finish_removing()
         for directory in self.directories:
@@ -108,15 +109,20 @@ class Keeper(Care):
 
     def get_ready(self, like: Start) -> None:
         """For a command like this one."""
-        if time.monotonic() < self.short_until:
+        if self.is_short:
             return
         try:
             if like.apart and not self.alone:
-                self.heir.prepare(like, self)
-            else:
+                self.heirs.prepare(like, self)
+            elif not like.private:  # which is never the same again: no shell would fit
                 self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
         except OSError as error:
             self.give_way(error)  # the command itself will say what is wrong
+
+    @property
+    def is_short(self) -> bool:
+        """There is hardly enough for what is asked for."""
+        return time.monotonic() < self.short_until
 
     def give_way(self, error: OSError) -> bool:
         """If something is lacking: what stands ready goes, and for a while there is no more of it. Whether that is
@@ -125,7 +131,7 @@ class Keeper(Care):
             return False
         self.short_until = time.monotonic() + PATIENCE
         self.spare.dismiss()
-        self.heir.dismiss()
+        self.heirs.dismiss()
         ready, until = self.unused(), time.monotonic() + _GIVING_WAY
         while self.unused() and time.monotonic() < until:
             time.sleep(_MOMENT)  # until it is reaped it counts
@@ -149,11 +155,12 @@ class Keeper(Care):
                 elif verb == CLEAN:
                     self.directories.append(rest)
                 close_all(fds)
-                if self.alone:
-                    self.close_main()
+                if self.closing:
                     return
         except Garbled:
             close_all(fds)  # the run's own channel among them, which says it all
+            if self.alone:
+                self.close_main()
         except EOFError:
             if self.alone:
                 self.close_main()
@@ -170,8 +177,32 @@ class Keeper(Care):
             return
         if start.private:
             self.directories.append(start.private)
+        if self.alone and (start.task or not LINUX):
+            self.close_main()
         if fds:
             self.start(start, fds)
+        if self.alone and not self.runs:
+            self.come_back()
+
+    def finish(self, run: Run) -> None:
+        if self.alone:
+            self.come_back(run.scratch)  # before its end is told: who hears of that may have another run at once
+        super().finish(run)
+
+    def come_back(self, scratch: bytes = b"") -> None:
+        """To the keeper that this one was forked off, for another run, unless something is left of the last one."""
+        if self.closing:
+            return
+        try:
+            for directory in filter(None, (scratch, *self.directories)):
+                os.rmdir(directory)
+            self.directories.clear()
+            if not set(self.children()) - self.spare.pids:
+                self.main.send(FREE)
+                return
+        except OSError:
+            pass  # one is not empty; or nobody is there any more
+        self.close_main()
 
     def close_main(self) -> None:
         """It has what it is for."""
@@ -183,11 +214,11 @@ class Keeper(Care):
         """Whether somebody has taken it over."""
         try:
             try:
-                self.heir.inherit(start, message, fds, self)
+                self.heirs.inherit(start, message, fds, self)
             except OSError as error:
                 if not self.give_way(error):
                     raise
-                self.heir.inherit(start, message, fds, self)
+                self.heirs.inherit(start, message, fds, self)
         except OSError as error:
             control = Channel(socket.socket(fileno=fds.pop(0)))
             killed = isinstance(error, ConnectionError)
@@ -430,6 +461,8 @@ class Keeper(Care):
             self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
             return
         run.record = record
+        if self.alone:
+            self.close_main()
         if run.status is not None:
             run.principal = principal.pid
         if self.host is None and self.alone and not record.detached:

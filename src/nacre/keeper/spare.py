@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 _PAUSE = 0.01
 """Seconds: a shell that is taken sooner may not have been ready, or would not have been if it were the only one."""
-_HURRY = 1.0
+HURRY = 1.0
 """Seconds after the last command until the second one is given up."""
 
 
@@ -101,7 +101,7 @@ class Spare:
         """When to give one up."""
         if not self._shells:
             return None
-        return self._asked + (PATIENCE if len(self._shells) == 1 else _HURRY)
+        return self._asked + (PATIENCE if len(self._shells) == 1 else HURRY)
 
     def expire(self) -> None:
         due = self.due()
