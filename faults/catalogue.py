@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from faults import clock, disks, killed, readers, replaced, scarce, shared, stopped
+from faults import abandoned, clock, disks, killed, readers, replaced, scarce, shared, stopped
 from faults.round import Fault
 
 
@@ -19,6 +19,7 @@ FAULTS = {
     "keeper killed": Kind(killed.keeper, 130),
     "keeper killed unheard": Kind(replaced.unheard, 30),
     "keeper killed, many threads": Kind(replaced.threads, 20),
+    "keeper killed, callers gone": Kind(abandoned.callers, 40),
     "task's keeper killed": Kind(killed.task_keeper, 100),
     "keeper in waiting killed": Kind(replaced.heirs, 30),
     "shell killed": Kind(killed.shell, 140),

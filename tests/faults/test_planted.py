@@ -44,7 +44,7 @@ LOST_LAST_BYTE = (
         "        self._head -= 1\n        self.seen -= 1\n        pieces = [(0, self._head, 0)]\n",
     ),
 )
-FORGOTTEN = (Change("keeper/liverun.py", "if self._unheard and not words and await", "if False and await"),)
+FORGOTTEN = (Change("keeper/liverun.py", "if self._unheard and not stumbled and await", "if False and await"),)
 RUN_AGAIN = (
     Change(
         "keeper/liverun.py",
@@ -52,6 +52,7 @@ RUN_AGAIN = (
         "return self._recorded and self._own_keeper != 0",
     ),
 )
+ORPHANS_STAY = (Change("keeper/client.py", "        kill_orphans(self.prefix, self.last_tag)\n", ""),)
 LEAK_IN_THE_PROGRAM = (
     Change(
         "keeper/liverun.py",
@@ -110,6 +111,10 @@ def test_a_command_that_is_forgotten_with_its_keeper_is_found(tmp_path: Path) ->
 @pytest.mark.parametrize("fault", ["keeper killed, many threads", "keeper in waiting killed"])
 def test_a_command_that_is_run_again_is_found(tmp_path: Path, fault: str) -> None:
     assert "run more than once" in said(tmp_path, RUN_AGAIN, fault, rounds=5)
+
+
+def test_what_outlives_its_keeper_and_its_caller_is_found(tmp_path: Path) -> None:
+    assert "left running" in said(tmp_path, ORPHANS_STAY, "keeper killed, callers gone", seed=4, rounds=2)
 
 
 def test_a_descriptor_that_each_run_costs_the_program_is_found(tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ from nacre.frozen import replace
 from nacre.keeper import client as keepers
 from nacre.keeper.client import Asked, Folder
 from nacre.keeper.happenings import LastWord, NeverBegan, Stopped
-from nacre.keeper.orphans import end_orphans
 from nacre.keeper.run import CANCEL
 from nacre.types import Plan
 
 _BUSY = 0.002
+_BUSY_LONG = 50
+"""Tries after which somebody may have stopped it."""
+_DEATHS = 5
+"""Of keepers, one after the other, before they have taken a message: that is nobody's chance."""
 CALLED_OFF = Stopped(-1, CANCEL, 0.0, False, (), ())
 """Before it began."""
 
@@ -34,6 +37,7 @@ class Asking:
     async def ask(self) -> Asked | LastWord:
         """What is lacking for it just now, descriptors most likely, is all that will be heard of it. KeeperFailed: no
         keeper can be had at all."""
+        deaths = tries = 0
         while not self.called_off:
             try:
                 keeper = keepers.client()
@@ -44,10 +48,16 @@ class Asking:
             try:
                 return keeper.start(self._plan, self._state, self._folder)
             except BlockingIOError:
+                tries += 1
+                if tries % _BUSY_LONG == 0:
+                    keeper.wake()
                 await asyncio.sleep(_BUSY)
             except ConnectionError:
                 keeper.bury()  # it died since the last run: the next one will do, and what it kept ends with it
-                await end_orphans(keeper.prefix, keeper.last_tag)
+                deaths += 1
+                if deaths == _DEATHS:
+                    raise KeeperFailed(f"{deaths} keepers died before they could be asked: {keeper.fate}.") from None
+                await asyncio.sleep(0)
             except OSError as error:
                 return NeverBegan(error.errno or 0, error.strerror or str(error))
         return CALLED_OFF

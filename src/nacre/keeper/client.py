@@ -27,6 +27,7 @@ from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.channel import Channel
 from nacre.keeper.folder import SCRATCH
 from nacre.keeper.lacks import LACKS
+from nacre.keeper.orphans import kill_orphans
 from nacre.keeper.processes import is_ending
 from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
 from nacre.keeper.wire import CLEAN, MAIN_FD, Start, environment_block
@@ -75,6 +76,8 @@ class Client:
         self.dead = False
         self.last_words = ""
         """What a dead keeper had written to its stderr: nothing, unless it had a bug."""
+        self._status: int | None = None
+        """How it ended, if this process was the one to be told."""
         self.spares = system.LINUX
         """Whether shells may be started ahead. Elsewhere a shell carries its tag from the start."""
         self._count = 0
@@ -112,6 +115,13 @@ class Client:
             poll.register(self.channel, 0)
             return not self.dead and not poll.poll(0) and not (system.LINUX and is_ending(self.pid))
         return False
+
+    @property
+    def fate(self) -> str:
+        """What became of a dead one."""
+        exited = self._status is not None and os.WIFEXITED(self._status)
+        did = f"exited with {os.WEXITSTATUS(self._status or 0)}" if exited else "was killed"
+        return f"nacre's keeper process {did}{': ' + self.last_words if self.last_words else ''}"
 
     def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> Asked:
         """Ask for a run. `folder`: it is a task from the start.
@@ -220,10 +230,21 @@ class Client:
         """For the keeper to remove at the end."""
         if self._directory is not None:
             with contextlib.suppress(ConnectionError):  # then the next keeper will
-                _insist(self.channel, b"\0".join((CLEAN, os.fsencode(self._directory))))
+                self._insist(b"\0".join((CLEAN, os.fsencode(self._directory))))
+
+    def _insist(self, message: bytes) -> None:
+        while True:
+            try:
+                return self.channel.send(message)
+            except BlockingIOError:
+                self.wake()
+                poll = select.poll()
+                poll.register(self.channel, select.POLLOUT)
+                poll.poll(1000)
 
     def bury(self) -> None:
-        """It is dead, or must be: make sure, and leave no zombie."""
+        """It is dead, or must be: make sure, leave no zombie, and nothing of what it kept. Now: who waited for that may
+        have been cancelled, and have nobody come back to it."""
         with self._lock:
             if self.dead:
                 return
@@ -234,6 +255,7 @@ class Client:
             os.close(self._stderr)
         self._signal(signal.SIGKILL)
         self._reap(bound=1.0)
+        kill_orphans(self.prefix, self.last_tag)
 
     def wake(self) -> None:
         """Somebody may have stopped it."""
@@ -251,10 +273,11 @@ class Client:
     def _reap(self, bound: float) -> bool:
         until = time.monotonic() + bound
         try:
-            while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+            while (reaped := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
                 if time.monotonic() >= until:
                     return False
                 time.sleep(0.002)
+            self._status = reaped[1]
         except ChildProcessError:
             pass  # somebody else has
         if self._process is not None:
@@ -293,14 +316,6 @@ def _identity() -> tuple[int, int]:
 def remove_empty(path: bytes) -> None:
     with contextlib.suppress(OSError):
         os.rmdir(path)
-
-
-def _insist(channel: Channel, message: bytes) -> None:
-    while True:
-        try:
-            return channel.send(message)
-        except BlockingIOError:
-            select.select([], [channel], [], 1)
 
 
 def _spawn_keeper(channel: int, stderr: int) -> int:
@@ -409,8 +424,11 @@ def _pidfd(pid: int) -> int | None:
 
 
 def _clean_up_at_exit() -> None:
-    """A dead keeper removes nothing."""
-    if _client is not None and _client.dead and _client._directory is not None:
+    """A dead keeper neither ends nor removes anything."""
+    if _client is None or _client.alive:
+        return
+    _client.bury()
+    if _client._directory is not None:
         import shutil
 
         shutil.rmtree(_client._directory, ignore_errors=True)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from nacre.blocking import beside
 from nacre.keeper import client as keepers
-from nacre.keeper.asking import CALLED_OFF, Asking
+from nacre.keeper.asking import Asking
 from nacre.keeper.client import Asked, Folder, remove_empty
 from nacre.keeper.happenings import (
     Adopted,
@@ -32,11 +32,13 @@ from nacre.keeper.happenings import (
 )
 from nacre.keeper.intake import Intake
 from nacre.keeper.live import Beyond, Stillborn
-from nacre.keeper.orphans import end_orphans
+from nacre.keeper.orphans import end_orphans, kill_orphans
+from nacre.keeper.processes import is_ending
 from nacre.keeper.run import ENDER, GIVE_UP
 from nacre.keeper.scratch import remove_tree
 from nacre.keeper.wire import CANCEL, Adoption
 from nacre.result import StreamName
+from nacre.system import LINUX
 from nacre.types import Plan
 
 _DYING = 0.02
@@ -181,10 +183,23 @@ class LiveRun:
                     self._watchdog.cancel()
             self._control.close()
             self._intake.close()
-            if self._private and not self._heard_of and not self._keeper.alive:
+            if self._listening:
+                self._see_it_off()
+                if not self._loop.is_closed():
+                    self._loop.call_later(_DYING, self._see_it_off)
+            if self._private and self._lost:
+                remove_tree(self._private)
+            elif self._private and not self._heard_of and not self._keeper.alive:
                 remove_empty(self._private)
             if self.beyond is not None:
                 self.beyond.close()
+
+    def _see_it_off(self) -> None:
+        """Who was told to end it may have been killed, and have taken the message all the same."""
+        if not self._keeper.alive:
+            self._keeper.bury()
+            if self._own_keeper and LINUX and is_ending(self._own_keeper):
+                kill_orphans(self._tag, self._tag)
 
     def _say_cancel(self) -> None:
         self._asking.called_off = True
@@ -305,7 +320,7 @@ class LiveRun:
         """The keeper should have ended it long ago. Unless it was this event loop that stood still."""
         if not self._closed:
             self._hear()
-            self._lose(alone=self._apart)
+            self._lose(alone=self._apart, why="nacre's keeper did not end it in time" if self._apart else "")
 
     def _lose(self, *, alone: bool, why: str = "") -> None:
         """The keeper is gone without a word about this run, or does not answer in time; or `why`. `alone`: what else it
@@ -313,7 +328,9 @@ class LiveRun:
         if self._listening and not self._closed:
             self._stop_listening()
             self._signal_own_keeper(signal.SIGKILL)
-            if not alone:
+            if alone:
+                kill_orphans(self._tag, self._tag)
+            else:
                 self._keeper.bury()
             self._alone, self._why = alone, why
             self._lost = True
@@ -324,14 +341,12 @@ class LiveRun:
         left = await end_orphans(first, last, self._pid)
         if self._private:
             await beside(remove_tree, self._private)  # whoever was to keep it is dead, or has never heard of it
-        words = self._keeper.last_words
-        if self._unheard and not words and await self._ask_again():  # what has made one stumble would do so again
+        stumbled = bool(self._keeper.last_words)  # what has made one do so would make the next
+        if self._unheard and not stumbled and await self._ask_again():
             return await self.next()
         self._answer_late()
         self._intake.drain()
-        reason = f"nacre's keeper process was killed{': ' + words if words else ''}"
-        if self._alone and not self._apart:
-            reason = "nacre's keeper said nothing of its end"
+        reason = "nacre's keeper said nothing of its end" if self._alone and not self._apart else self._keeper.fate
         self._lost = self._unheard = False
         self._conclude(Vanished(self._why or reason, self._loop.time() - self._began, left))
         return await self.next()
@@ -343,9 +358,6 @@ class LiveRun:
             return False
         with self._lock:
             self._lost = self._unheard = False
-            if isinstance(asked, Asked) and self._closed:
-                _call_off(asked)
-                asked = CALLED_OFF
             if not isinstance(asked, Asked):
                 self._answer_late()
                 self._conclude(asked)
@@ -386,9 +398,3 @@ async def start(plan: Plan, state: int | None = None, folder: Folder | None = No
     asking = Asking(plan, state, folder)
     asked = await asking.ask()
     return LiveRun(asked, plan, asking) if isinstance(asked, Asked) else Stillborn(asked)
-
-
-def _call_off(asked: Asked) -> None:
-    with contextlib.suppress(OSError):
-        asked.control.send(CANCEL)
-    asked.control.close()

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import time
 
 from nacre.keeper import processes
 from nacre.keeper.run import GIVE_UP, send_signal
 from nacre.result import Process
+
+_AT_ONCE = 0.2
+_PAUSE = 0.002
+
+
+def kill_orphans(first: int, last: int) -> None:
+    """At once, and whoever called it waits: nobody may be left who would come back to it. What does not die in a moment
+    is left to `end_orphans`, and so is all of it if there is no descriptor to look with."""
+    until = time.monotonic() + _AT_ONCE
+    with contextlib.suppress(OSError):
+        while alive := processes.tagged(first, last):
+            for pid in alive:
+                send_signal(pid, signal.SIGKILL)
+            if time.monotonic() > until:
+                return
+            time.sleep(_PAUSE)
 
 
 async def end_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:

@@ -31,6 +31,8 @@ _LOCKS_ROW = b"\nMax file locks"
 _COMMAND_MAX = 200
 _EXITING = 4
 """Of the kernel's flags of a process (PF_EXITING)."""
+_KILLED = 1 << 8
+"""Of the signals that wait for it: SIGKILL."""
 
 
 class Seen:
@@ -134,9 +136,11 @@ def ticks(pid: int) -> int:
 
 
 def is_ending(pid: int) -> bool:
-    """It is gone; or it has exited or was killed, and the kernel is still closing what it had open."""
+    """It is gone; or it has exited or was killed, and the kernel has yet to end it, or to close what it had open."""
     fields = _stat(pid)
-    return bool(int(fields[6]) & _EXITING) if fields else not os.path.exists(f"/proc/{pid}")
+    if not fields:
+        return not os.path.exists(f"/proc/{pid}")
+    return bool(int(fields[6]) & _EXITING or int(fields[28]) & _KILLED)
 
 
 def _stat(pid: int) -> list[bytes]:

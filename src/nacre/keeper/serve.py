@@ -181,7 +181,7 @@ class Keeper(Care):
             self.close_main()
         if fds:
             self.start(start, fds)
-        if self.alone and not self.runs:
+        elif self.alone:
             self.come_back()
 
     def finish(self, run: Run) -> None:
@@ -246,6 +246,8 @@ class Keeper(Care):
                 record.abandon()
             close_all([fd for fd in (held, noted) if fd is not None])
             early.forget()
+            if self.alone:
+                self.come_back()
             self.fail(control, error)
             return
         run = orders.run = Run(start, shell, control)
@@ -299,7 +301,7 @@ class Keeper(Care):
         shell = self.spare.take(start)
         if shell is None or not shell.hand(start):
             if shell is not None:
-                shell.dismiss()  # somebody killed it just now
+                shell.end()  # somebody killed it just now
             shell = self.spawn(start, text, stdin, state)
             shell.hand(start)
         try:
@@ -310,7 +312,7 @@ class Keeper(Care):
             control.send(message, shell.pipes if record is None else ())
         except (OSError, CalledOff) as error:
             if record is None or not isinstance(error, ConnectionError):  # a task needs nobody to wait for it
-                shell.dismiss()
+                shell.end()
                 raise
         shell.release(start)
         return shell

@@ -12,7 +12,6 @@ Commands that come without a pause would find it still starting: for as long as 
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import time
 from collections import deque
@@ -115,8 +114,7 @@ class Spare:
     def _give_up(self) -> None:
         """The youngest."""
         shell, _ = self._shells.pop()
-        shell.dismiss()
-        os.kill(shell.pid, signal.SIGKILL)  # a stopped one would not see that its gate is closed
+        shell.end()
 
 
 def _marks(confinement: Confinement) -> dict[bytes, tuple[int, ...]]:

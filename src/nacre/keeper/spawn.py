@@ -83,6 +83,11 @@ class Shell:
             os.close(fd)
         remove_scratch(self.scratch)
 
+    def end(self) -> None:
+        """The same for one that is not reaped yet: somebody may have stopped it, and then it would not see that."""
+        self.dismiss()
+        os.kill(self.pid, signal.SIGKILL)
+
 
 def spawn(
     start: Start,

@@ -1,0 +1,54 @@
+"""Keepers that are killed as their callers go: whoever is there last ends what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+from faults.count import STUBBORN
+from faults.round import Round
+from nacre import Request
+from nacre.frozen import replace
+from nacre.keeper.client import client
+from tests.support.census import children, status
+
+_CALLERS = 4
+_LONG = 300
+
+
+async def callers(round: Round) -> None:
+    """The keeper, and sometimes those that it has forked off, a moment before or after nobody waits any more."""
+    await round.bash.run("true")
+    running = [asyncio.ensure_future(_consume(round)) for _ in range(_CALLERS)]
+    await round.moment(0.15)
+    keeper = client()
+    forked = [pid for pid in children(keeper.pid) if status(pid).get("Name") == "nacre-task"]
+    for pid in [keeper.pid, *(forked if round.random.random() < 0.4 else ())]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if round.random.random() < 0.5:
+        while not keeper.dead:  # noqa: ASYNC110 (until the very turn in which that is noticed)
+            await asyncio.sleep(0)
+    else:
+        await round.moment(0.06)
+    for caller in running:
+        caller.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _consume(round: Round) -> None:
+    """Some of them are slow."""
+    access = round.random.choice(round.bash.access_modes[:2])
+    ctx = replace(round.ctx, access=access, working_dir=round.place)
+    how = round.random.choice((Request(""), Request("", yield_after=_LONG), Request("", leftovers="end")))
+    noisy = "while :; do echo x; sleep 0.01; done"
+    command = round.random.choice((f"sleep {_LONG}", f"{STUBBORN}; sleep {_LONG}", noisy))
+    pause = round.random.choice((0.0, 0.05))
+    stream = round.bash.stream(replace(how, command=command, timeout=_LONG + 1), ctx)
+    try:
+        async for _ in stream:
+            await asyncio.sleep(pause)
+    finally:
+        await stream.aclose()

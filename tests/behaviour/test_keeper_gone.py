@@ -1,0 +1,239 @@
+"""Keepers that are dead, stopped or cannot live, and callers that are gone: nothing stays, nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel, Request, ToolContext
+from nacre.errors import KeeperFailed
+from nacre.keeper.channel import Channel
+from nacre.keeper.client import Asked, Client, client
+from nacre.result import Cancelled, Exited
+from nacre.types import Access, Plan
+from tests.support.census import children, fds, state, status
+from tests.support.hosts import kill, run_host
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import until, wait_until
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
+    bash: Bash, life: Lifeline, noticed: bool
+) -> None:
+    running = asyncio.ensure_future(bash.run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
+    await life.held()
+    keeper = client()
+    os.kill(keeper.pid, signal.SIGKILL)
+    while noticed and not keeper.dead:  # noqa: ASYNC110 (until the very turn)
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await life.ended()
+
+
+@pytest.mark.parametrize("yield_after", [None, 60.0])
+async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
+    bash: Bash, life: Lifeline, tmp_path: Path, yield_after: float | None
+) -> None:
+    """With a keeper of its own, too, that dies with that of the program."""
+    request = Request(f"{life.hold} echo $PPID; (setsid sleep 300 &); sleep 300", yield_after=yield_after)
+    stream = bash.stream(request, ToolContext(output_dir=tmp_path))
+    await anext(stream)
+    await life.held()
+    shell = int(life_holder(life))
+    for pid in {client().pid, parent(shell)}:
+        os.kill(pid, signal.SIGKILL)
+    await life.ended()
+    await stream.aclose()
+
+
+def life_holder(life: Lifeline) -> str:
+    """The shell that holds it."""
+    holders = [pid for pid in os.listdir("/proc") if pid.isdigit() and _holds(pid, life.path)]
+    return next(pid for pid in holders if Path(f"/proc/{pid}/comm").read_text() == "bash\n")
+
+
+def _holds(pid: str, path: Path) -> bool:
+    try:
+        return pid != str(os.getpid()) and os.readlink(f"/proc/{pid}/fd/7") == str(path)
+    except OSError:
+        return False
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifeline, tmp_path: Path) -> None:
+    program = """
+        import asyncio, os, signal, sys
+        from nacre import Bash, Request, ToolContext
+        from nacre.keeper.client import client
+
+        async def main():
+            left = Request(f"{sys.argv[1]} sleep 300 >/dev/null 2>&1 & head -c 3000000 /dev/zero", leftovers="keep")
+            await Bash().run(left)
+            os.kill(client().pid, signal.SIGKILL)
+
+        asyncio.run(main())
+    """
+    (tmp_path / "temporary").mkdir()
+    run_host(program, life.hold, env={"TMPDIR": str(tmp_path / "temporary")})
+    life.wait_over()
+    assert os.listdir(tmp_path / "temporary") == []
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("access", ["unrestricted", "restricted"])
+async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bash: Bash, access: Access) -> None:
+    if access not in bash.access_modes:
+        pytest.skip("nothing confines here")
+    client().dismiss()  # the first confined command of a keeper has more to say to it
+    await bash.run("true")
+    keeper = client()
+    os.kill(keeper.pid, signal.SIGSTOP)
+    await until(lambda: state(keeper.pid) == "T", "it to stand still")
+    running = [asyncio.ensure_future(bash.run(Request("true", timeout=3600))) for _ in range(500)]
+    await asyncio.sleep(0)
+    ctx = ToolContext(access=access)
+    async with asyncio.timeout(60):
+        assert (await bash.run(Request("echo late", timeout=60), ctx)).output == "late\n"
+        assert {result.outcome for result in await asyncio.gather(*running)} == {Exited(0)}
+
+
+async def test_keepers_that_die_before_they_can_be_asked_are_not_replaced_for_ever(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Client] = []
+
+    def dies(keeper: Client, *_: object) -> Asked:
+        asked.append(keeper)
+        kill(keeper.pid)
+        raise ConnectionResetError
+
+    monkeypatch.setattr(Client, "start", dies)
+    with pytest.raises(KeeperFailed, match=r"5 keepers died before they could be asked: nacre's keeper process was"):
+        await bash.run("true")
+    assert len(set(asked)) == len(asked) == 5
+
+
+@pytest.mark.linux
+async def test_a_keeper_that_cannot_live_is_not_said_to_be_killed(bash: Bash, tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    told = """
+        import asyncio, sys
+        import nacre
+        sys.executable = sys.argv[1]
+        async def main():
+            try:
+                print((await nacre.run("true")).summary)
+            except nacre.errors.KeeperFailed as error:
+                print(error)
+        asyncio.run(main())
+    """
+    assert "nacre's keeper process exited with 3" in run_host(told, program)
+
+
+@pytest.mark.linux
+async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_socket(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the kernel does while it ends it."""
+    client().dismiss()
+    pair, held = Channel.pair, list[socket.socket]()
+
+    def held_pair() -> tuple[Channel, socket.socket]:
+        ours, theirs = pair()
+        held.append(theirs.dup())
+        return ours, theirs
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Channel, "pair", held_pair)
+        keeper = client()
+    before = keeper.alive
+    os.kill(keeper.pid, signal.SIGKILL)
+    assert (before, keeper.alive) == (True, False)
+    keeper.bury()
+    for each in held:
+        each.close()
+    assert (await bash.run("echo next")).output == "next\n"
+
+
+async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bash.run("true")
+    start, times = Client.start, list[float]()
+
+    def start_and_kill(keeper: Client, plan: Plan, *rest: object) -> Asked:
+        times.append(plan.timeout)
+        if len(times) > 1:
+            return start(keeper, plan, *rest)  # type: ignore[arg-type]
+        os.kill(keeper.pid, signal.SIGSTOP)
+        wait_until(lambda: state(keeper.pid) in ("T", "Z"), "it to stand still")
+        asked = start(keeper, plan, *rest)  # type: ignore[arg-type]
+        asyncio.get_running_loop().call_later(0.3, os.kill, keeper.pid, signal.SIGKILL)
+        return asked
+
+    monkeypatch.setattr(Client, "start", start_and_kill)
+    assert (await bash.run(Request("true", timeout=30))).outcome == Exited(0)
+    first, again = times
+    assert first == 30
+    assert again < 29.8
+
+
+@pytest.mark.linux
+async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_does_not_run(
+    bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the last moment: the new keeper has been asked, and nobody listens yet."""
+    await bash.run("true")
+    start, asks, cancel = Client.start, 0, Cancel()
+
+    def start_and_kill(keeper: Client, *asked: object) -> Asked:
+        nonlocal asks
+        asks += 1
+        os.kill(keeper.pid, signal.SIGSTOP)
+        wait_until(lambda: state(keeper.pid) in ("T", "Z"), "it to stand still")
+        answer = start(keeper, *asked)  # type: ignore[arg-type]
+        if asks == 1:
+            os.kill(keeper.pid, signal.SIGKILL)
+        else:
+            cancel.cancel()
+        return answer
+
+    monkeypatch.setattr(Client, "start", start_and_kill)
+    async with asyncio.timeout(20):
+        result = await bash.run(f"echo ran >> {tmp_path}/ran; sleep 300", ToolContext(cancel=cancel))
+    assert asks == 2
+    assert result.outcome == Cancelled()
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.linux
+async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_nothing_open(
+    bash: Bash, tmp_path: Path
+) -> None:
+    if fds(client().pid) is None:
+        pytest.skip("only root may look into a keeper")
+    request = Request("true", yield_after=1e-6, env={"LARGE": "x" * 200_000})
+    ctx = ToolContext(output_dir=tmp_path)
+    for _ in range(3):
+        await bash.run(request, ctx)
+    before = {pid: fds(pid) for pid in keepers_there()}
+    for _ in range(30):
+        await bash.run(request, ctx)
+    assert {pid: fds(pid) for pid in keepers_there()} == before
+
+
+def keepers_there() -> list[int]:
+    return [client().pid, *(pid for pid in children(client().pid) if status(pid).get("Name") == "nacre-task")]
