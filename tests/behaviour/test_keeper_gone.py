@@ -81,6 +81,7 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
             left = Request(f"{sys.argv[1]} sleep 300 >/dev/null 2>&1 & head -c 3000000 /dev/zero", leftovers="keep")
             await Bash().run(left)
             os.kill(client().pid, signal.SIGKILL)
+            os.waitid(os.P_PID, client().pid, os.WEXITED | os.WNOWAIT)
 
         asyncio.run(main())
     """
@@ -160,7 +161,7 @@ async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_so
         patched.setattr(Channel, "pair", held_pair)
         keeper = client()
     before = keeper.alive
-    os.kill(keeper.pid, signal.SIGKILL)
+    kill(keeper.pid)
     assert (before, keeper.alive) == (True, False)
     keeper.bury()
     for each in held:
