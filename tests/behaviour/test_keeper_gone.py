@@ -38,6 +38,7 @@ async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
     await life.ended()
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("yield_after", [None, 60.0])
 async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
     bash: Bash, life: Lifeline, tmp_path: Path, yield_after: float | None
@@ -78,8 +79,9 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
         from nacre.keeper.client import client
 
         async def main():
-            left = Request(f"{sys.argv[1]} sleep 300 >/dev/null 2>&1 & head -c 3000000 /dev/zero", leftovers="keep")
-            await Bash().run(left)
+            is_there = "until [[ $(ps -o comm= -p $!) == *sleep ]]; do :; done"
+            left = f"{sys.argv[1]} sleep 300 >/dev/null 2>&1 & {is_there}; head -c 3000000 /dev/zero"
+            await Bash().run(Request(left, leftovers="keep"))
             os.kill(client().pid, signal.SIGKILL)
             os.waitid(os.P_PID, client().pid, os.WEXITED | os.WNOWAIT)
 

@@ -425,7 +425,7 @@ def _pidfd(pid: int) -> int | None:
 
 def _clean_up_at_exit() -> None:
     """A dead keeper neither ends nor removes anything."""
-    if _client is None or _client.alive:
+    if _client is None or (_client.alive and not _client._reap(bound=0)):  # what it was starting may hold its socket
         return
     _client.bury()
     if _client._directory is not None:
