@@ -115,7 +115,7 @@ fuzz: ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for
 	.venv-mcp/bin/python -m fuzz $(ARGS)
 
 .PHONY: faults
-faults: venv ## 550 rounds of kills, 170 of full disks and the like; ARGS='--fault keeper --rounds 50 --seed 7' for some
+faults: venv ## 620 rounds of kills, 170 of full disks and the like; ARGS='--fault keeper --rounds 50 --seed 7' for some
 	$(BIN)/python -m faults $(ARGS)
 
 .PHONY: requirements
