@@ -7,23 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import shlex
 import signal
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from faults.count import GRACE, PATIENCE
 from faults.round import Round, need
 from nacre import Bash, Cancel, Request, Result, ToolContext
 from nacre.frozen import replace
-from nacre.keeper.client import client
+from nacre.keeper.client import Client, client
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Lost, Running
-from tests.support.census import children, state, status
+from tests.support.census import children, is_alive, state, status
 from tests.support.waiting import until
 
 _COMMANDS = 8
 _THREADS, _EACH, _KILLS = 3, 8, 3
+_HELD = 100
+"""The number of a command that waits at a gate."""
 
 
 async def unheard(round: Round) -> None:
@@ -56,55 +64,128 @@ async def unheard(round: Round) -> None:
 
 async def threads(round: Round) -> None:
     """The keeper, again and again, while threads with event loops of their own have commands run."""
-    going = [asyncio.ensure_future(asyncio.to_thread(_commands, round, first)) for first in range(_THREADS)]
-    for _ in range(_KILLS):
-        await round.moment(0.1)
-        with suppress(ProcessLookupError):  # a thread has found the last one dead, and the next is not there yet
-            os.kill(client().pid, signal.SIGKILL)
-    _ran_once(round, dict(pair for each in await asyncio.wait_for(asyncio.gather(*going), PATIENCE) for pair in each))
+    kills = _Kills(round)
+
+    def keeper(sure: bool) -> _Whom:
+        keeper = client()
+        return {keeper.pid: partial(_is_deaf, keeper)}
+
+    going = [asyncio.ensure_future(asyncio.to_thread(_commands, kills, first)) for first in range(_THREADS)]
+    held = await kills.again_and_again(keeper, Request(""), ToolContext())
+    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), PATIENCE))
 
 
 async def heirs(round: Round) -> None:
     """One that was forked off, again and again, while it has a command or waits for the next."""
+    kills, patient = _Kills(round), Request("", yield_after=PATIENCE)
 
-    async def commands(first: int) -> list[tuple[int, Result]]:
-        told = []
-        for number in range(first, first + _EACH * 2, 2):
-            access = round.random.choice(round.bash.access_modes[:2])
-            ctx = replace(round.ctx, access=access, working_dir=round.place)
-            told.append((number, await round.bash.run(Request(_noting(round, number), yield_after=5), ctx)))
-        return told
+    def ctx() -> ToolContext:
+        return replace(round.ctx, access=round.random.choice(round.bash.access_modes[:2]), working_dir=round.place)
+
+    async def commands(first: int) -> list[_Told]:
+        numbers = range(first, first + _EACH * 2, 2)
+        return [await kills.around(round.bash, number, patient, ctx()) for number in numbers]
+
+    def some(sure: bool) -> _Whom:
+        forked = [pid for pid in children(round.keeper) if status(pid).get("Name") == "nacre-task" and is_alive(pid)]
+        return dict.fromkeys(forked if sure else forked[: round.random.randint(1, 2)], lambda: True)
 
     going = [asyncio.ensure_future(commands(first)) for first in range(2)]
-    for _ in range(_KILLS):
-        await round.moment(0.1)
-        forked = [pid for pid in children(round.keeper) if status(pid).get("Name") == "nacre-task"]
-        for pid in forked[: round.random.randint(1, 2)]:
-            with suppress(ProcessLookupError):
+    held = await kills.again_and_again(some, patient, ctx())
+    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), PATIENCE))
+
+
+_Whom: TypeAlias = dict[int, Callable[[], bool]]
+"""By pid: whether it can be asked for nothing any more, once it is dead."""
+
+
+def _is_deaf(keeper: Client) -> bool:
+    """Nobody has its end of the channel. A shell that it was about to start may for a moment: what is sent is lost."""
+    poll = select.poll()
+    with suppress(OSError, ValueError):  # a thread has closed it
+        poll.register(keeper.channel, 0)
+        return bool(poll.poll(0))
+    return True
+
+
+class _Told(NamedTuple):
+    number: int
+    result: Result
+    kills: int
+    """That may have hit it."""
+
+
+class _Kills:
+    def __init__(self, round: Round) -> None:
+        self._round = round
+        self._begun = self._over = 0
+
+    async def again_and_again(self, whom: Callable[[bool], _Whom], how: Request, ctx: ToolContext) -> _Told:
+        """At moments that nobody chooses, and once when a command has surely begun and not ended: what becomes of that
+        one. `whom` is told which time it is."""
+        sure = self._round.random.randrange(_KILLS)
+        for _ in range(sure):
+            await self._at_some_moment(whom)
+        held = asyncio.ensure_future(self.around(self._round.bash, _HELD, how, ctx))
+        await until(lambda: _HELD in _noted(self._round), "it to begin", within=PATIENCE)
+        await self._kill(whom(True))
+        _gate(self._round).touch()
+        told = await asyncio.wait_for(held, PATIENCE)  # before the next: that might end it before it is noted again
+        for _ in range(sure + 1, _KILLS):
+            await self._at_some_moment(whom)
+        return told
+
+    async def _at_some_moment(self, whom: Callable[[bool], _Whom]) -> None:
+        await self._round.moment(0.1)
+        await self._kill(whom(False))
+
+    async def _kill(self, whom: _Whom) -> None:
+        self._begun += len(whom)
+        for pid in whom:
+            with suppress(ProcessLookupError):  # a thread has found the last one dead, and the next is not there yet
                 os.kill(pid, signal.SIGKILL)
-    _ran_once(round, dict(pair for each in await asyncio.wait_for(asyncio.gather(*going), PATIENCE) for pair in each))
+        await until(lambda: all(not is_alive(pid) and deaf() for pid, deaf in whom.items()), f"the end of {list(whom)}")
+        self._over += len(whom)
+
+    async def around(self, bash: Bash, number: int, how: Request, ctx: ToolContext) -> _Told:
+        """A command is run meanwhile."""
+        over = self._over
+        result = await bash.run(replace(how, command=_noting(self._round, number)), ctx)
+        return _Told(number, result, self._begun - over)
 
 
-def _ran_once(round: Round, told: dict[int, Result]) -> None:
-    """Each of them, or it is said to be lost."""
+def _ran_once(round: Round, held: _Told, others: list[list[_Told]]) -> None:
+    """Each of them, or it is said to be lost: that takes one kill if it has begun, and two if not, as it is asked for
+    once more."""
     ran = _noted(round)
     need(not ran or max(ran.values()) == 1, f"run more than once: {ran}")
-    for number, result in told.items():
+    need(isinstance(held.result.outcome, Lost), f"killed in its midst: {held.result.summary}")
+    for number, result, kills in (held, *chain.from_iterable(others)):
         whole = (result.outcome, result.stdout) == (Exited(0), f"{number}\n") and number in ran
-        need(whole or isinstance(result.outcome, Lost), f"{number}: {result.summary}, {result.stdout!r}")
+        begun = result.pid is not None
+        need(begun or number not in ran, f"{number} has run, and nobody has heard of it: {result.summary}")
+        lost = isinstance(result.outcome, Lost) and kills >= (1 if begun else 2)
+        need(whole or lost, f"{number}: {result.summary}, {result.stdout!r}; begun: {begun}, kills: {kills}")
 
 
-def _commands(round: Round, first: int) -> list[tuple[int, Result]]:
-    async def one_after_another() -> list[tuple[int, Result]]:
+def _commands(kills: _Kills, first: int) -> list[_Told]:
+    async def one_after_another() -> list[_Told]:
         bash = Bash(replace(DEFAULT, grace=GRACE))
         numbers = range(first, first + _EACH * _THREADS, _THREADS)
-        return [(number, await bash.run(_noting(round, number), ToolContext())) for number in numbers]
+        return [await kills.around(bash, number, Request(""), ToolContext()) for number in numbers]
 
     return asyncio.run(one_after_another())
 
 
+def _gate(round: Round) -> Path:
+    """At which one command waits. A file, so that it stays open for whoever comes again."""
+    return round.place / "open"
+
+
 def _noting(round: Round, number: int) -> str:
-    return f"echo {number} >> {shlex.quote(str(round.place / 'ran'))}; sleep 0.02; echo {number}"
+    gate = f"until [ -e {shlex.quote(str(_gate(round)))} ]; do sleep 0.01; done"
+    waits = gate if number == _HELD else "sleep 0.02"
+    return f"echo {number} >> {shlex.quote(str(round.place / 'ran'))}; {waits}; echo {number}"
 
 
 def _noted(round: Round) -> Counter[int]:

@@ -110,7 +110,7 @@ def test_a_command_that_is_forgotten_with_its_keeper_is_found(tmp_path: Path) ->
 
 @pytest.mark.parametrize("fault", ["keeper killed, many threads", "keeper in waiting killed"])
 def test_a_command_that_is_run_again_is_found(tmp_path: Path, fault: str) -> None:
-    assert "run more than once" in said(tmp_path, RUN_AGAIN, fault, rounds=5)
+    assert "run more than once" in said(tmp_path, RUN_AGAIN, fault)
 
 
 def test_what_outlives_its_keeper_and_its_caller_is_found(tmp_path: Path) -> None:
