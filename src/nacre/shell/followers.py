@@ -23,14 +23,14 @@ LISTED = {
         "sqlite3 tar vi vim yes zip"
     ),
     "wrappers": (
-        "arch asdf aws-vault builtin bundle bunx busybox caffeinate catchsegv chamber chpst chronic chroot chrt "
-        "command conda cpulimit cross-env daemonize dbus-run-session direnv doas doppler dotenv dotenvx dumb-init "
-        "eatmydata entr env exec fakeroot faketime firejail flock genv gosu gtimeout gxargs "
-        "hatch hyperfine i386 ionice linux32 linux64 ltrace mamba mise newgrp nice nix-shell nohup npm npx nsenter "
-        "numactl op parallel pdm perf pipenv pkexec pnpm pnpx poetry prlimit proot proxychains proxychains4 pyenv "
-        "rbenv rlwrap rye s6-setuidgid setarch setpriv setsid setuidgid sshpass start-stop-daemon stdbuf strace "
-        "su-exec sudo systemd-inhibit systemd-run taskset time timeout tini torsocks toybox trickle ts-node unbuffer "
-        "unshare uv valgrind watch watchexec winpty xargs xvfb-run yarn"
+        "arch asdf aws-vault builtin bundle bunx busybox caffeinate capsh catchsegv cgexec chamber chpst chronic "
+        "chroot chrt command conda cpulimit cross-env daemonize dbus-launch dbus-run-session direnv doas doppler "
+        "dotenv dotenvx dumb-init eatmydata entr env exec fakeroot faketime firejail flock genv gosu gtimeout gxargs "
+        "hatch hyperfine i386 ionice ld.so linux32 linux64 ltrace mamba mise newgrp nice nix-shell nohup npm npx "
+        "nsenter numactl op parallel pdm perf pipenv pkexec pnpm pnpx poetry prlimit proot proxychains proxychains4 "
+        "pyenv rbenv rlwrap rye s6-setuidgid setarch setpriv setsid setuidgid ssh-agent sshpass start-stop-daemon "
+        "stdbuf strace su-exec sudo systemd-inhibit systemd-run taskset time timeout tini torsocks toybox trickle "
+        "ts-node unbuffer unshare uv valgrind watch watchexec winpty xargs xvfb-run yarn"
     ),
     "finders": "fd fdfind find gfind",
     "shells": (
@@ -50,7 +50,12 @@ _MODULES = {name: module for module, names in LISTED.items() for name in names.s
 
 
 def is_known(name: str) -> bool:
-    return name in _MODULES
+    return _listed(name) in _MODULES
+
+
+def _listed(name: str) -> str:
+    """The dynamic loader has a name for each kind of machine."""
+    return "ld.so" if name.startswith(("ld-linux", "ld-musl-", "ld64")) and ".so." in name else name
 
 
 class Followers:
@@ -60,6 +65,7 @@ class Followers:
         self._loaded: dict[str, Follows] = {}
 
     def get(self, name: str) -> Follows | None:
+        name = _listed(name)
         known = self._loaded.get(name)
         if known is None and name in _MODULES:
             self._loaded.update(import_module(f"nacre.shell.{_MODULES[name]}").FOLLOWERS)

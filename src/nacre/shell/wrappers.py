@@ -66,7 +66,8 @@ _SIMPLE = {
     "rlwrap": Shape("bcfgHlmOpPqsStwz", attached="a"),
     "catchsegv": Shape(),
     "caffeinate": Shape("tw"),
-    "dbus-run-session": Shape("", "config-file"),
+    "dbus-launch": Shape("", "config-file autolaunch"),
+    "dbus-run-session": Shape("", "config-file dbus-daemon"),
     "tini": Shape("eps"),
     "dumb-init": Shape("r"),
     "proxychains": Shape("f"),
@@ -76,7 +77,7 @@ _SIMPLE = {
     "exec": Shape("a"),
     "busybox": Shape(),
     "toybox": Shape(),
-    "xvfb-run": Shape("enfps", "error-file server-num auth-file xauth-protocol server-args"),
+    "xvfb-run": Shape("enfpsw", "error-file server-num auth-file xauth-protocol server-args wait"),
     "direnv": Shape(operands=2),
     "entr": Shape(),
     "cpulimit": Shape("lpec", "limit pid exe"),
@@ -86,6 +87,8 @@ _SIMPLE = {
     "valgrind": Shape(),
     "arch": Shape(),
     "sshpass": Shape("pfdP"),
+    "ssh-agent": Shape("aEOPt"),
+    "cgexec": Shape("g"),
     "cross-env": Shape(assignments=True),
     "daemonize": Shape("acepuloE"),
     "dotenv": Shape("ef"),
@@ -131,6 +134,9 @@ _DAEMON = Shape(
     flags="start stop status test background make-pidfile quiet verbose oknodo remove-pidfile",
 )
 _FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
+_LOADER = Shape(
+    "", "library-path inhibit-rpath audit preload argv0 glibc-hwcaps-prepend glibc-hwcaps-mask", flags="list verify"
+)
 _WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
 _CALLS = ("-c", "--call", "--command", "--run")
 _BINARIES = frozenset(("rimraf", "del", "del-cli"))
@@ -281,6 +287,21 @@ def _after_dashes(runner: Runner, command: Command, state: State) -> str:
     return runner.follow(command, words[words.index("--") + 1 :], state)
 
 
+def _capsh(runner: Runner, command: Command, state: State) -> str:
+    """Whatever it is told by itself, or by the one that it becomes with `==`: what follows are a shell's arguments."""
+    for index, word in enumerate(command.argv):
+        if word in ("--", "-+"):
+            shells = [each[8:] for each in command.argv[:index] if each.startswith("--shell=")]
+            return runner.follow(command, (*(shells[-1:] or ("bash",)), *command.argv[index + 1 :]), state)
+    return UNKNOWN
+
+
+def _loader(runner: Runner, command: Command, state: State) -> str:
+    """`ld-linux-x86-64.so.2 /bin/rm -r x` is `/bin/rm -r x`."""
+    looks = _LOADER.leading(command.argv).has("--list", "--verify")
+    return UNKNOWN if looks else runner.follow(command, _LOADER.command(command.argv), state)
+
+
 def _daemon(runner: Runner, command: Command, state: State) -> str:
     """start-stop-daemon: the program is an option's value, its arguments follow `--`."""
     given = _DAEMON.sort(command.args)
@@ -331,6 +352,8 @@ FOLLOWERS: dict[str, Follows] = {
     **dict.fromkeys(_SIMPLE, _simple),
     **dict.fromkeys(_RUNNERS, _runner),
     **dict.fromkeys(_AFTER_DASHES, _after_dashes),
+    "capsh": _capsh,
+    "ld.so": _loader,
     "env": _env,
     "genv": _env,
     "xargs": _xargs,
