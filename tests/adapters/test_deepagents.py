@@ -218,7 +218,7 @@ def test_a_confined_backend_confines_its_files_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("timeout", "code"), [(None, 0), (0, 0), (1, 124)])
 def test_its_timeout_is_in_seconds_and_none_is_the_longest(tmp_path: Path, timeout: int | None, code: int) -> None:
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
-    assert backend.execute("sleep 1.5", timeout=timeout).exit_code == code
+    assert backend.execute("sleep 60" if code else "sleep 1.5", timeout=timeout).exit_code == code
 
 
 def test_a_command_that_cannot_be_meant_is_an_output_too(tmp_path: Path) -> None:

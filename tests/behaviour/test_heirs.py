@@ -13,7 +13,7 @@ import pytest
 from nacre import Bash, Request, Result, ToolContext
 from nacre.keeper.client import client
 from nacre.result import Exited, Lost, Running
-from nacre.tasks import Tasks
+from nacre.tasks import Match, Tasks
 from tests.support.census import children, cost, is_alive, ready_shells, state, status
 from tests.support.lifeline import Gate
 from tests.support.waiting import until, wait_until
@@ -79,10 +79,10 @@ async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, 
     await is_back(keeper)
     result = await bash.run(Request("echo $PPID; sleep 300", yield_after=0.1), ctx)
     assert isinstance(result.outcome, Running)
-    assert int(result.stdout) == keeper
+    task, tasks = result.outcome.task, Tasks(tmp_path / "tasks")
+    assert (await tasks.wait(task, until=Match(f"^{keeper}$"), timeout=20)).met
     assert await keeper_of(bash, ctx) != keeper
-    tasks = Tasks(tmp_path / "tasks")
-    await tasks.kill(result.outcome.task, grace=0)
+    await tasks.kill(task, grace=0)
     await until(lambda: not is_alive(keeper), "it to go with its task")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Bash, Request, Session, ToolContext
+from nacre import Bash, Profile, Request, Session, ToolContext
 from nacre.keeper import liverun
 from nacre.keeper.client import client
 from nacre.keeper.processes import children_of, look
@@ -59,12 +59,11 @@ def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: 
     life.wait_over()
 
 
-async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(
-    bash: Bash, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liverun, "_KEEPER_LATE", 0.5)
+    bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = (await bash.run("echo $PPID")).stdout
-    task = asyncio.create_task(bash.run(Request("echo hi", timeout=0.1)))
+    task = asyncio.create_task(bash.run(Request("echo hi", timeout=1)))
     await asyncio.sleep(0)  # it begins
     time.sleep(4)  # longer than any keeper may be late
     result = await task

@@ -123,8 +123,8 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
 @pytest.mark.parametrize(
     ("end", "options", "remark"),
     [
-        ("sleep 0.5 & exit 7", "leftovers='detach'", "What it left running is no task: Too many open files."),
-        ("sleep 3; exit 7", "yield_after=2", "It could not go on as a task: A task cannot be kept in "),
+        ("({wait}) & exit 7", "leftovers='detach'", "What it left running is no task: Too many open files."),
+        ("sleep 4; exit 7", "yield_after=2", "It could not go on as a task: A task cannot be kept in "),
     ],
 )
 def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
@@ -147,4 +147,6 @@ def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
 
         asyncio.run(main())
     """
-    assert run_host(program, f"echo $PPID; {gate.wait}; {end}", gate.path) == "exit 7 True\n"
+    command = f"echo $PPID; {gate.wait}; {end.format(wait=gate.wait)}"
+    assert run_host(program, command, gate.path) == "exit 7 True\n"
+    gate.open()

@@ -196,8 +196,9 @@ async def test_ending_one_runs_leftovers_leaves_those_of_another_alone(
 class TestWaiting:
     """`leftovers="wait"`: the shell waits for its jobs."""
 
-    async def test_a_job_is_waited_for_and_its_output_is_there(self, bash: Bash) -> None:
-        result = await bash.run(Request("(sleep 0.05; echo bg) & echo fg; (exit 3)", leftovers="wait"))
+    async def test_a_job_is_waited_for_and_its_output_is_there(self, bash: Bash, gate: Gate) -> None:
+        job = f"({gate.wait}; sleep 0.05; echo bg)"
+        result = await bash.run(Request(f"{job} & echo fg; echo >{gate.path}; (exit 3)", leftovers="wait"))
         assert (result.outcome, result.output) == (Exited(3), "fg\nbg\n")
         assert result.running == ()
 
@@ -208,8 +209,8 @@ class TestWaiting:
 
     async def test_a_job_that_never_ends_is_bounded_by_the_timeout(self, bash: Bash, life: Lifeline) -> None:
         command = f"{life.hold} sleep 600 & echo started"
-        result = await bash.run(Request(command, leftovers="wait", timeout=0.5))
-        assert (result.outcome, result.output) == (TimedOut(0.5), "started\n")
+        result = await bash.run(Request(command, leftovers="wait", timeout=1))
+        assert (result.outcome, result.output) == (TimedOut(1), "started\n")
         await life.ended()
 
     async def test_a_function_named_wait_is_not_asked(self, bash: Bash) -> None:

@@ -242,7 +242,7 @@ async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None
-    async for event in UNCHECKED.stream(Request(command, timeout=0.2)):
+    async for event in UNCHECKED.stream(Request(command, timeout=1)):
         if isinstance(event, Started):  # before that, the keeper could be stopped while it says so
             gate.open()
         elif isinstance(event, Ended):

@@ -23,8 +23,12 @@ async def collect(bash: Bash, request: Request | str) -> list[Event]:
 
 
 @pytest.mark.req("M-07")
-async def test_a_stream_is_started_chunks_ended(bash: Bash) -> None:
-    events = await collect(bash, "echo out; sleep 0.1; echo err >&2; sleep 0.1; exit 3")
+async def test_a_stream_is_started_chunks_ended(bash: Bash, gate: Gate) -> None:
+    events = []
+    async for event in bash.stream(f"echo out; {gate.wait}; echo err >&2; {gate.wait}; exit 3"):
+        events.append(event)
+        if isinstance(event, Chunk):
+            gate.open()
     started, *chunks, ended = events
     assert isinstance(started, Started)
     assert isinstance(ended, Ended)

@@ -17,7 +17,7 @@ from nacre.tasks import Match, Tasks
 from tests.support.census import children, is_alive, state
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host
-from tests.support.lifeline import Lifeline
+from tests.support.lifeline import Gate, Lifeline
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import until
 
@@ -51,9 +51,12 @@ async def start(bash: Bash, store: Path, command: str) -> str:
 @pytest.mark.req("P-003")
 @pytest.mark.parametrize("whole_group", [False, True], ids=["host", "group"])
 @pytest.mark.parametrize("count", [1, 20])
-async def test_a_task_outlives_its_host_and_loses_nothing(store: Path, whole_group: bool, count: int) -> None:
+async def test_a_task_outlives_its_host_and_loses_nothing(
+    store: Path, gate: Gate, whole_group: bool, count: int
+) -> None:
     tasks = Tasks(store)
-    with started_host(HOST, store, COUNT, count, own_group=whole_group) as host:
+    command = f"for i in $(seq 40); do echo $i; [ $i != 20 ] || {gate.wait}; sleep 0.01; done; exit 7"
+    with started_host(HOST, store, command, count, own_group=whole_group) as host:
         assert host.stdout is not None
         ids = [host.stdout.readline().strip() for _ in range(count)]
         assert host.stdout.readline() == "all\n"
@@ -64,7 +67,8 @@ async def test_a_task_outlives_its_host_and_loses_nothing(store: Path, whole_gro
             host.kill()
         host.wait()
     assert {task.id for task in tasks.list(all=False)} <= set(ids)
-    assert tasks.get(ids[-1]).alive
+    assert all(tasks.get(id).alive for id in ids)
+    gate.open(count)
     waited = await tasks.wait(ids, timeout=60)
     assert set(waited.met) == set(ids)
     for id in ids:

@@ -73,26 +73,26 @@ async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
 @pytest.mark.req("P-002")
 async def test_a_timed_out_command_can_clean_up_first(bash: Bash, tmp_path: Path) -> None:
     command = "trap 'echo cleaned > f; echo bye; exit 3' TERM; sleep 999"
-    result = await bash.run(Request(command, timeout=0.5, cwd=tmp_path))
-    assert (result.outcome, result.stdout) == (TimedOut(0.5), "bye\n")
+    result = await bash.run(Request(command, timeout=1, cwd=tmp_path))
+    assert (result.outcome, result.stdout) == (TimedOut(1), "bye\n")
     assert (tmp_path / "f").read_text() == "cleaned\n"
 
 
 async def test_a_stopped_process_is_ended_too(bash: Bash, life: Lifeline) -> None:
-    result = await bash.run(Request(f"{life.hold} kill -STOP $$", timeout=0.5))
-    assert (result.outcome, life.over) == (TimedOut(0.5), True)
+    result = await bash.run(Request(f"{life.hold} kill -STOP $$", timeout=1))
+    assert (result.outcome, life.over) == (TimedOut(1), True)
 
 
 async def test_a_command_that_keeps_forking_is_ended_too(life: Lifeline) -> None:
     forker = "trap '' TERM; f() { sleep 0.02; (f &) ; }; f & f & f & wait; sleep 60"
-    result = await UNCHECKED.run(Request(f"{life.hold} {forker}", timeout=0.5))
-    assert (result.outcome, result.running, life.over) == (TimedOut(0.5), (), True)
+    result = await UNCHECKED.run(Request(f"{life.hold} {forker}", timeout=1))
+    assert (result.outcome, result.running, life.over) == (TimedOut(1), (), True)
 
 
 async def test_a_leftover_outlives_the_timeout_of_the_run_that_left_it(bash: Bash, life: Lifeline, gate: Gate) -> None:
-    result = await bash.run(Request(f"{life.hold} ({gate.wait}) & echo done", timeout=0.2))
-    later = await bash.run(Request("sleep 999", timeout=0.5))
-    assert (result.outcome, later.outcome, life.over) == (Exited(0), TimedOut(0.5), False)
+    result = await bash.run(Request(f"{life.hold} ({gate.wait}) & echo done", timeout=1))
+    later = await bash.run(Request("sleep 999", timeout=1.2))
+    assert (result.outcome, later.outcome, life.over) == (Exited(0), TimedOut(1.2), False)
     gate.open()
     await life.ended()
 
@@ -140,10 +140,10 @@ async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and
     command = (
         f"{life.hold} (trap '' TERM; sleep 999; sleep 999) & trap 'echo >asked' TERM; while :; do sleep 0.01; done"
     )
-    run = asyncio.create_task(bash.run(Request(command, timeout=0.3, cwd=tmp_path)))
+    run = asyncio.create_task(bash.run(Request(command, timeout=1, cwd=tmp_path)))
     await until((tmp_path / "asked").exists, "TERM")
     os.kill(keeper, signal.SIGSTOP)
     subprocess.run(["sleep", "2"], check=True)
     os.kill(keeper, signal.SIGCONT)
     result = await run
-    assert (result.outcome, result.running, life.over) == (TimedOut(0.3), (), True)
+    assert (result.outcome, result.running, life.over) == (TimedOut(1), (), True)
