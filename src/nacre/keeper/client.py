@@ -8,9 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
-import fcntl
 import os
-import resource
 import select
 import signal
 import stat
@@ -22,22 +20,18 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from nacre import system
-from nacre.environment import host_environment
 from nacre.errors import KeeperFailed, UnsupportedPlatform
+from nacre.keeper.birth import check_descriptors, handle_of, spawn_keeper
 from nacre.keeper.channel import Channel
 from nacre.keeper.folder import SCRATCH
 from nacre.keeper.lacks import LACKS
 from nacre.keeper.orphans import kill_orphans
 from nacre.keeper.processes import is_ending
-from nacre.keeper.spawn import DEFAULT_SIGNALS, TEXT_MAX
-from nacre.keeper.wire import CLEAN, MAIN_FD, Start, environment_block
+from nacre.keeper.spawn import TEXT_MAX
+from nacre.keeper.wire import CLEAN, Start, environment_block
 from nacre.types import Plan
 
 _COUNTER_BITS = 22
-_NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", system.PORTABLE_FLAG)
-"""All the environment that the keeper gets: every command of this user may be able to read it."""
-_DESCRIPTORS = 96
-"""What the keeper cannot do without."""
 
 
 class Folder(NamedTuple):
@@ -91,9 +85,9 @@ class Client:
             self.channel, theirs = Channel.pair()
             undo.callback(self.channel.close)
             with theirs:
-                self.pid = _spawn_keeper(theirs.fileno(), self._stderr)
+                self.pid = spawn_keeper(theirs.fileno(), self._stderr)
             undo.pop_all()
-        self._process = _pidfd(self.pid)
+        self._process = handle_of(self.pid)
         if predecessor is not None and predecessor.identity == self.identity:
             self._directory = predecessor._directory
             self._announce_directory()
@@ -318,40 +312,6 @@ def remove_empty(path: bytes) -> None:
         os.rmdir(path)
 
 
-def _spawn_keeper(channel: int, stderr: int) -> int:
-    """OSError: the machine lacks something for it."""
-    if not sys.executable:
-        raise KeeperFailed("nacre's keeper needs a Python interpreter, and sys.executable is empty; set it first.")
-    program = os.path.join(os.path.dirname(__file__), "__main__.py")
-    # a host that has closed its standard streams may have our descriptors among them: move them out of the way
-    sources: list[int] = []
-    try:
-        # one by one: the first is to be closed again when there is none for the second
-        sources.append(fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
-        sources.append(fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
-        return os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", program],
-            {name: value for name, value in host_environment().items() if name in _NEEDED},
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
-                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
-                (os.POSIX_SPAWN_DUP2, sources[1], 2),
-                (os.POSIX_SPAWN_DUP2, sources[0], MAIN_FD),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=DEFAULT_SIGNALS,
-        )
-    except (OSError, ValueError) as error:
-        if getattr(error, "errno", 0) in LACKS:
-            raise
-        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {error}.") from error
-    finally:
-        for fd in sources:
-            os.close(fd)
-
-
 _lock = threading.Lock()
 _client: Client | None = None
 _retired: list[Client] = []
@@ -372,7 +332,7 @@ def client() -> Client:
         if _client is None or _client.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
-            _check_descriptors()
+            check_descriptors()
             _retired[:] = [keeper for keeper in _retired if not keeper._reap(bound=0)]
             try:
                 _client = Client(predecessor=_client)
@@ -405,22 +365,6 @@ def _is_free(path: str, place: str) -> bool:
 def lies_in_private_directory(path: str) -> bool:
     """Whether it is, or was, one of the files that go with this process."""
     return _client is not None and _client._directory is not None and path.startswith(_client._directory + os.sep)
-
-
-def _check_descriptors() -> None:
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if 0 <= limit < _DESCRIPTORS:
-        raise KeeperFailed(
-            f"nacre's keeper needs {_DESCRIPTORS} descriptors, and the hard limit is {limit}. "
-            "Raise it where this program is started: ulimit -Hn."
-        )
-
-
-def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None  # not Linux, or an old one
 
 
 def _clean_up_at_exit() -> None:

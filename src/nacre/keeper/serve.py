@@ -5,7 +5,8 @@ that closes means nobody waits any more: a run in progress is ended, what an end
 it makes the run a task: from then on its output goes to its log and its end is written down. When the host is gone
 everything is ended that is not detached, and with its last duty the keeper goes.
 
-A run that may outlive all that gets a keeper of its own, forked off this one, which hears of nothing else.
+A run that may outlive all that gets a keeper of its own, forked off this one, which hears of nothing else until it has
+ended, and of the next one then, if it has not become a task.
 """
 
 from __future__ import annotations
@@ -23,41 +24,19 @@ from nacre.keeper.drain import drain
 from nacre.keeper.early import CalledOff, Early
 from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
-from nacre.keeper.heirs import Heirs
-from nacre.keeper.lacks import LACKS
+from nacre.keeper.launch import Launcher, too_many
 from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record, oom_kills
-from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run, ended
+from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
 from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
-from nacre.keeper.spare import PATIENCE
-from nacre.keeper.spawn import Shell, spawn
-from nacre.keeper.wire import (
-    ADOPT,
-    ADOPTED,
-    CLEAN,
-    FAILED,
-    START,
-    STARTED,
-    Adoption,
-    Garbled,
-    Start,
-    environment_of,
-)
+from nacre.keeper.wire import ADOPT, ADOPTED, CLEAN, FAILED, START, Adoption, Garbled, Start
 from nacre.system import LINUX
-
-TYPE_CHECKING = False  # see wire.py
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from nacre.sandbox.confinement import Confinement
 
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
 _OFTEN = 0.5
 """Seconds between two looks for a host that cannot be watched."""
-_GIVING_WAY = 1.0
-"""Seconds for what stands ready to be gone."""
 _HOST_GONE = b"the end of its host"
 _MOMENT, _SOON = 0.0002, 0.002
 _SETTLING = 0.001
@@ -65,25 +44,16 @@ _SETTLED = 0.5
 """Seconds after which a task that has not ended is said to be going, whatever it does."""
 
 
-class Keeper(Care):
+class Keeper(Launcher):
     def __init__(self, main: Channel, files: tuple[int, int], host: int | None = None, *, alone: bool = False) -> None:
-        super().__init__()
+        super().__init__(files)
         self.main = main
-        self.files = files
-        """The RLIMIT_NOFILE that commands get."""
         self.host = host
         """A descriptor of the host's process, if there is such a thing here."""
         self.alone = alone
         """For one run at a time, or for a task."""
-        self.heirs = Heirs()
-        self.short_until = 0.0
-        """Until then nothing is started ahead."""
         self.directories: list[bytes] = []
         """Private directories, to be removed at the end."""
-        self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
-        """The last one, in both forms."""
-        self.confined: tuple[bytes, Confinement | None] = b"", None
-        """The last one, in both forms."""
 
     def listen(self) -> None:
         """To the host, to its end, and to that of children. OSError: something is lacking for it."""
@@ -119,29 +89,6 @@ class Keeper(Care):
         except OSError as error:
             self.give_way(error)  # the command itself will say what is wrong
 
-    @property
-    def is_short(self) -> bool:
-        """There is hardly enough for what is asked for."""
-        return time.monotonic() < self.short_until
-
-    def give_way(self, error: OSError) -> bool:
-        """If something is lacking: what stands ready goes, and for a while there is no more of it. Whether that is
-        worth another try."""
-        if error.errno not in LACKS:
-            return False
-        self.short_until = time.monotonic() + PATIENCE
-        self.spare.dismiss()
-        self.heirs.dismiss()
-        ready, until = self.unused(), time.monotonic() + _GIVING_WAY
-        while self.unused() and time.monotonic() < until:
-            time.sleep(_MOMENT)  # until it is reaped it counts
-            self.reap()
-        return ready
-
-    def unused(self) -> bool:
-        """Whether there is a shell or a keeper that was started ahead and has no command."""
-        return bool(self.spare.pids) or None in self.keepers.values()
-
     # what the host says
 
     def hear_host(self) -> None:
@@ -170,7 +117,7 @@ class Keeper(Care):
     def hear_start(self, start: Start, message: bytes, fds: list[int]) -> None:
         """What is private to it is this keeper's from now on, or that of the one that it is handed over to."""
         if not fds:
-            self.give_way(_too_many())  # its channel found no free descriptor and is gone; the next one's may
+            self.give_way(too_many())  # its channel found no free descriptor and is gone; the next one's may
         if start.apart and not self.alone:
             if not (fds and self.start_apart(start, message, fds)):
                 remove_scratch(start.private)
@@ -272,87 +219,6 @@ class Keeper(Care):
         if early.adoption is not None:
             self.obey(run, *early.adoption)
 
-    def files_of(self, start: Start, fds: list[int]) -> Iterator[int | None]:
-        """Text, stdin, state and folder, each if it was sent. OSError: not all have arrived."""
-        wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
-        if len(fds) < sum(wanted):  # the kernel drops what finds no free descriptor
-            self.give_way(_too_many())
-            raise _too_many()
-        if len(fds) > sum(wanted):
-            raise Garbled("descriptors")
-        rest = iter(fds)
-        return (next(rest) if want else None for want in wanted)
-
-    def launch(
-        self,
-        start: Start,
-        control: Channel,
-        early: Early,
-        record: Record | None,
-        text: int | None,
-        stdin: int | None,
-        state: int | None,
-    ) -> Shell:
-        """Say that it is started, and let it begin. OSError: it could not be, and has not. CalledOff: nor is it to.
-
-        In this order: what nobody has heard of has not begun, and may be asked for again. But it is up and at its gate
-        before the host is woken, which on a few processors would be in its way.
-        """
-        shell = self.spare.take(start)
-        if shell is None or not shell.hand(start):
-            if shell is not None:
-                shell.end()  # somebody killed it just now
-            shell = self.spawn(start, text, stdin, state)
-            shell.hand(start)
-        try:
-            early.check()
-            if record is not None:
-                record.begin(shell.pid, shell.pid, start.tag)
-            message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
-            control.send(message, shell.pipes if record is None else ())
-        except (OSError, CalledOff) as error:
-            if record is None or not isinstance(error, ConnectionError):  # a task needs nobody to wait for it
-                shell.end()
-                raise
-        shell.release(start)
-        return shell
-
-    def spawn(self, start: Start, text: int | None, stdin: int | None, state: int | None) -> Shell:
-        needs = start, self.variables(start), self.files, text, stdin, state, self.confinement(start)
-        try:
-            return spawn(*needs)
-        except OSError as error:
-            if not self.give_way(error):
-                raise
-            return spawn(*needs)
-
-    def fail(self, control: Channel, error: OSError | ValueError | CalledOff) -> None:
-        number = getattr(error, "errno", None) or 0
-        words = os.strerror(number) if number else str(error)
-        message = b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace"))
-        self.answer(control, ended(-1, CANCEL, 0.0) if isinstance(error, CalledOff) else message)
-        control.close()
-
-    def variables(self, start: Start) -> dict[bytes, bytes]:
-        if start.env != self.environment[0]:
-            self.environment = start.env, environment_of(start.env)
-        return self.environment[1]
-
-    def confinement(self, start: Start) -> Confinement | None:
-        if not start.confinement:
-            return None
-        if start.confinement != self.confined[0]:
-            from nacre.sandbox.confinement import Confinement
-
-            self.confined = start.confinement, Confinement.decode(start.confinement)
-        return self.confined[1]
-
-    def answer(self, control: Channel, message: bytes, fds: Sequence[int] = ()) -> None:
-        try:
-            control.send(message, fds)
-        except OSError:
-            pass  # nobody waits any more; the channel's end is noticed in the loop
-
     def hear_run(self, run: Run) -> None:
         try:
             message = run.control.receive()
@@ -446,7 +312,7 @@ class Keeper(Care):
             if principal is None or (run.ended and adoption.live):
                 raise ProcessLookupError(errno.ESRCH, "it has ended")
             if not fds:  # the kernel drops what finds no free descriptor
-                raise _too_many()
+                raise too_many()
             record = Record(
                 os.dup(fds[0]),
                 adoption.task,
@@ -497,10 +363,6 @@ class Orders:
     def close_input(self) -> None:
         if self.run is not None:
             self.run.close_input()
-
-
-def _too_many() -> OSError:
-    return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def _open_input(folder: int) -> int | None:
