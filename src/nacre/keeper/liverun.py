@@ -176,17 +176,18 @@ class LiveRun:
                 return
             self._closed = True
             if self._listening:
-                self._say_cancel()  # said, not only meant: a process that this one forked may hold the channel open
+                # said, not only meant: a process that this one forked may hold the channel open
+                heard = self._say_cancel()
+                if heard and not self._loop.is_closed():
+                    self._loop.call_later(_DYING, self._see_it_off)
+                else:
+                    self._see_it_off()
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._control.fileno())
                 if self._watchdog is not None:
                     self._watchdog.cancel()
             self._control.close()
             self._intake.close()
-            if self._listening:
-                self._see_it_off()
-                if not self._loop.is_closed():
-                    self._loop.call_later(_DYING, self._see_it_off)
             if self._private and self._lost:
                 remove_tree(self._private)
             elif self._private and not self._heard_of and not self._keeper.alive:
@@ -200,14 +201,21 @@ class LiveRun:
             self._keeper.bury()
             if self._own_keeper and LINUX and is_ending(self._own_keeper):
                 kill_orphans(self._tag, self._tag)
+                if self._private:
+                    remove_tree(self._private)
 
-    def _say_cancel(self) -> None:
+    def _say_cancel(self) -> bool:
+        """False: there is nobody who would hear it."""
         self._asking.called_off = True
         if self.beyond is not None:
             self.beyond.cancel()
-        with contextlib.suppress(OSError):
+        try:
             self._control.send(CANCEL)
-        self.wake_keeper()
+        except OSError:
+            return False
+        finally:
+            self.wake_keeper()
+        return True
 
     def _signal_own_keeper(self, number: int) -> None:
         if self._own_keeper:
