@@ -6,11 +6,13 @@ Figures are of one run on one machine; ratios are what to compare. Fails where a
 
 from __future__ import annotations
 
+import argparse
 import sys
 from datetime import UTC, datetime
 
 from bench import checker, foundation, output, ray, sandbox, scale, tasks
 from bench.measure import HERE, machine, run, table
+from bench.peers.venvs import commit
 
 ORDINARY = {
     "foundation": foundation,
@@ -26,11 +28,16 @@ RESULTS = HERE / "RESULTS.md"
 
 
 async def main() -> None:
-    keep = "--keep" in sys.argv
-    asked = [name for name in sys.argv[1:] if name != "--keep"] or list(ORDINARY)
+    parser = argparse.ArgumentParser(prog="make bench", description="Measures what nacre costs.")
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"{', '.join(SUBJECTS)}; all but the last")
+    parser.add_argument("--keep", action="store_true", help="keep the tables of some subjects, too")
+    given = parser.parse_args()
+    if unknown := set(given.subjects) - SUBJECTS.keys():
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
+    asked = given.subjects or list(ORDINARY)
     measured = {name: await SUBJECTS[name].rows() for name in asked}
     tables = {name: f"## {name.capitalize()}\n\n{table(rows)}\n" for name, rows in measured.items()}
-    if keep or asked == list(ORDINARY):
+    if given.keep or asked == list(ORDINARY):
         _keep(tables)
     else:
         print("\n".join(tables.values()))
@@ -44,9 +51,9 @@ def _keep(tables: dict[str, str]) -> None:
     kept = {**sections(RESULTS.read_text()), **tables}
     text = (
         "# Measurements\n\n"
-        f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, on {machine()}. Rivals take turns in one run, medians, "
-        f"{foundation.ROUNDS} rounds for one command; both streams captured, own session, every default on.\n\n"
-        + "\n".join(kept[name] for name in SUBJECTS if name in kept)
+        f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, commit {commit() or 'unknown'}, on {machine()}. "
+        f"Rivals take turns in one run, medians, {foundation.ROUNDS} rounds for one command; both streams captured, "
+        "own session, every default on.\n\n" + "\n".join(kept[name] for name in SUBJECTS if name in kept)
     )
     print(text)
     RESULTS.write_text(text)

@@ -31,9 +31,31 @@ def _whole(bash: Bash, request: Request, ctx: ToolContext) -> Once:
 async def rows() -> list[Row]:
     place = tempfile.mkdtemp(prefix="nacre-bench-")
     try:
-        return [*await _starts(f"{place}/starts"), *await _life(f"{place}/life"), *await _listing(f"{place}/many")]
+        return [
+            *await _may_become_one(f"{place}/none"),
+            *await _starts(f"{place}/starts"),
+            *await _life(f"{place}/life"),
+            *await _listing(f"{place}/many"),
+        ]
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+async def _may_become_one(place: str) -> list[Row]:
+    """And does not: what it costs that it might have."""
+    bash, found = Bash(), []
+    for access in ("unrestricted", "restricted"):
+        ctx = ToolContext(output_dir=place, access=access)
+        took = await medians(
+            {"not": _whole(bash, Request("true"), ctx), "may": _whole(bash, Request("true", yield_after=60), ctx)},
+            ROUNDS,
+        )
+        goal = "≤ 1.5" if access == "unrestricted" else ""
+        ratio = f"{took['may'] / took['not']:.2f} ×"
+        found.append(
+            Row(f"`true` that may become a task, against one that may not, {access}", ms(took["may"]), ratio, goal)
+        )
+    return found
 
 
 async def _starts(place: str) -> list[Row]:
