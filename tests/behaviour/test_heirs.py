@@ -95,6 +95,18 @@ async def test_the_keeper_of_what_is_left_running_does_not_come_back(bash: Bash,
     await until(lambda: not is_alive(left[0]), "it to be gone")
 
 
+async def test_what_is_left_running_keeps_its_private_directory(bash: Bash, tmp_path: Path, gate: Gate) -> None:
+    if "workspace" not in bash.access_modes:
+        pytest.skip("nothing confines here")
+    ctx = ToolContext(working_dir=tmp_path, access="workspace")
+    left = f"({gate.wait}; cd $TMPDIR && pwd >{tmp_path}/there; echo >>{tmp_path}/done) </dev/null >/dev/null 2>&1 &"
+    result = await bash.run(Request(left, yield_after=30, leftovers="keep"), ctx)
+    assert result.outcome == Exited(0)
+    gate.open()
+    await until((tmp_path / "done").exists, "it to have looked")
+    assert (tmp_path / "there").read_text()
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 async def test_one_in_waiting_that_is_killed_or_stopped_is_no_obstacle(
     bash: Bash, ctx: ToolContext, number: signal.Signals

@@ -141,10 +141,10 @@ class Keeper(Launcher):
         if self.closing:
             return
         try:
-            for directory in filter(None, (scratch, *self.directories)):
-                os.rmdir(directory)
-            self.directories.clear()
             if not set(self.children()) - self.spare.pids:
+                for directory in filter(None, (scratch, *self.directories)):
+                    os.rmdir(directory)
+                self.directories.clear()
                 self.main.send(FREE)
                 return
         except OSError:
