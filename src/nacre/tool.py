@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nacre.access import has_scratch
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 _LATE = 1.0
 """Seconds after the grace that a keeper may take to end a run."""
+_SHORT = 4000
+"""Bytes of output that are told sooner than a thread is started for it."""
 
 
 @frozen
@@ -278,7 +281,8 @@ async def answered(
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
     directory = None if place is None else absolute(place, "output_dir")
     name = spill_name(ctx.conversation_id)
-    return await beside(answer, result, profile.view, directory=directory, name=name)  # may read the spill
+    told = partial(answer, result, profile.view, directory=directory, name=name)
+    return told() if result.seen < _SHORT else await beside(told)  # it may read the spill
 
 
 def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:

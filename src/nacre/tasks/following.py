@@ -34,7 +34,9 @@ class Following:
         self._collector = collector
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
-        after = None if isinstance(run, Elsewhere) else plan.yield_after
+        # most are of this one class, and whether something fits a protocol takes long to find out
+        self._elsewhere = run if not isinstance(run, LiveRun) and isinstance(run, Elsewhere) else None
+        after = None if self._elsewhere is not None else plan.yield_after
         self._until = None if after is None else self._began[1] + after
         self._waiting: deque[Happening] = deque()
         """What has happened and was not told yet."""
@@ -89,9 +91,9 @@ class Following:
     async def adopt(self, last: Happening) -> None:
         """Make a task of what it left running, so that somebody can read it and end it."""
         run = self._run
-        if isinstance(run, Elsewhere):
-            self.task = run.task
-            self.remarks += run.remarks
+        if self._elsewhere is not None:
+            self.task = self._elsewhere.task
+            self.remarks += self._elsewhere.remarks
             return
         if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return
