@@ -59,19 +59,15 @@ async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, 
 
 
 async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: ToolContext) -> None:
-    async def at_rest() -> None:
-        """A second shell is kept for a second where commands come without a pause."""
-        await until(lambda: (cost(keeper).children, cost(client().pid).children) == (1, 1), "one of each")
-
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
-    await at_rest()
     before = cost(keeper), cost(client().pid)
+    assert (before[0].children, before[1].children) == (1, 1)
     for _ in range(50):
         assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
         await is_back(keeper)
-    await at_rest()
-    assert (cost(keeper), cost(client().pid)) == before
+    # a second shell is kept for a second where commands come without a pause
+    await until(lambda: (cost(keeper), cost(client().pid)) == before, "all to be as before")
 
 
 async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_not
     before = {pid: fds(pid) for pid in keepers_there()}
     for _ in range(30):
         await bash.run(request, ctx)
-    assert {pid: fds(pid) for pid in keepers_there()} == before
+    await until(lambda: {pid: fds(pid) for pid in keepers_there()} == before, "all to be as before")
 
 
 def keepers_there() -> list[int]:
