@@ -211,6 +211,7 @@ class Care:
             self.loop.at(again, run.tag, lambda: self.climb(run, timed=True))
 
     def finish(self, run: Run) -> None:
+        self.hear_principal(run)
         members = run.members()
         over = not members or run.kill_at is not None
         oom = _is_out_of_memory(run)
@@ -224,6 +225,17 @@ class Care:
                 self.likely = run.start
         if over:
             self.drop(run)
+
+    def hear_principal(self, run: Run) -> None:
+        """How it ended, of whom a task is named after: it may be dead since a moment ago, and not reaped yet."""
+        if not run.principal or run.principal not in run.adopted:
+            return
+        pid, status, usage = os.wait4(run.principal, os.WNOHANG)
+        if pid:
+            del self.adopted[pid]
+            run.adopted.discard(pid)
+            run.note_end(pid, status)
+            run.spent += usage.ru_utime + usage.ru_stime
 
     def write_down(self, run: Run, members: dict[int, processes.Seen], oom: bool) -> None:
         """The end of a task."""
