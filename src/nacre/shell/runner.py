@@ -296,7 +296,7 @@ class Runner(Texts):
 
     def _unaliased(self, alias: Alias, argv: tuple[str, ...], node: Simple, state: State) -> str:
         """The text that a command stands for. After an alias that ends in a blank the next word may be one as well."""
-        words = [quote(word) if plain(word) else word for word in argv]
+        words = [quote(word) for word in argv]
         text, index = alias.text, 1
         while text[-1:] in (" ", "\t") and index < len(node.words):
             word = node.words[index]
