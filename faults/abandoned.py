@@ -12,7 +12,7 @@ from faults.round import Round
 from nacre import Request
 from nacre.frozen import replace
 from nacre.keeper.client import client
-from tests.support.census import children, status
+from tests.support.census import forked_keepers
 
 _CALLERS = 4
 _LONG = 300
@@ -24,7 +24,7 @@ async def callers(round: Round) -> None:
     running = [asyncio.ensure_future(_consume(round)) for _ in range(_CALLERS)]
     await round.moment(0.15)
     keeper = client()
-    forked = [pid for pid in children(keeper.pid) if status(pid).get("Name") == "nacre-task"]
+    forked = forked_keepers(keeper.pid)
     for pid in [keeper.pid, *(forked if round.random.random() < 0.4 else ())]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

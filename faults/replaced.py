@@ -28,7 +28,7 @@ from nacre.keeper.client import Client, client
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Lost, Running
 from nacre.system import LINUX
-from tests.support.census import children, is_alive, state, status
+from tests.support.census import forked_keepers, is_alive, state
 from tests.support.waiting import until
 
 _COMMANDS = 8
@@ -92,7 +92,7 @@ async def heirs(round: Round) -> None:
         return [await kills.around(round.bash, number, patient, ctx()) for number in numbers]
 
     def some(sure: bool) -> _Whom:
-        forked = [pid for pid in children(round.keeper) if status(pid).get("Name") == "nacre-task" and is_alive(pid)]
+        forked = forked_keepers(round.keeper)
         return dict.fromkeys(forked if sure else forked[: round.random.randint(1, 2)], lambda: True)
 
     going = [asyncio.ensure_future(commands(first)) for first in range(2)]

@@ -14,7 +14,7 @@ from nacre import Bash, Request, Result, ToolContext
 from nacre.keeper.client import client
 from nacre.result import Exited, Lost, Running
 from nacre.tasks import Match, Tasks
-from tests.support.census import children, cost, is_alive, ready_shells, state, status
+from tests.support.census import children, cost, forked_keepers, is_alive, ready_shells, state, status
 from tests.support.lifeline import Gate
 from tests.support.waiting import until, wait_until
 
@@ -34,8 +34,8 @@ def anew() -> None:
     wait_until(lambda: not keeper.alive, "it to be dead")
 
 
-def heirs() -> set[int]:
-    return {pid for pid in children(client().pid) if status(pid).get("Name") == "nacre-task"}
+def heirs() -> list[int]:
+    return forked_keepers(client().pid)
 
 
 async def keeper_of(bash: Bash, ctx: ToolContext, command: str = "") -> int:

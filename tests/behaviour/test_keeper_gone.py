@@ -16,7 +16,7 @@ from nacre.keeper.channel import Channel
 from nacre.keeper.client import Asked, Client, client
 from nacre.result import Cancelled, Exited
 from nacre.types import Access, Plan
-from tests.support.census import children, fds, state, status
+from tests.support.census import fds, forked_keepers, parent_and_session, state
 from tests.support.hosts import kill, run_host
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import until, wait_until
@@ -49,7 +49,7 @@ async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
     await anext(stream)
     await life.held()
     shell = int(life_holder(life))
-    for pid in {client().pid, parent(shell)}:
+    for pid in {client().pid, parent_and_session(shell)[0]}:
         os.kill(pid, signal.SIGKILL)
     await life.ended()
     await stream.aclose()
@@ -66,10 +66,6 @@ def _holds(pid: str, path: Path) -> bool:
         return pid != str(os.getpid()) and os.readlink(f"/proc/{pid}/fd/7") == str(path)
     except OSError:
         return False
-
-
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifeline, tmp_path: Path) -> None:
@@ -246,4 +242,4 @@ async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_not
 
 
 def keepers_there() -> list[int]:
-    return [client().pid, *(pid for pid in children(client().pid) if status(pid).get("Name") == "nacre-task")]
+    return [client().pid, *forked_keepers(client().pid)]

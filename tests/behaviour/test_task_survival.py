@@ -14,7 +14,7 @@ from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
 from nacre.keeper.folder import LIVE
 from nacre.result import Exited, Killed, Lost, NotStarted, Running
 from nacre.tasks import Match, Tasks
-from tests.support.census import children, is_alive, state
+from tests.support.census import forked_keepers, is_alive, state
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
@@ -209,7 +209,7 @@ async def test_a_keeper_made_ahead_that_was_stopped_or_killed_is_no_obstacle(sto
     first = await start(bash, store, "sleep 60")
     for number in (signal.SIGSTOP, signal.SIGKILL):
         used = {keeper_of(store, task.id) for task in tasks.list()}
-        heirs = await until(lambda: set(heirs_of(parent(keeper_of(store, first)))) - used, "one made ahead")  # noqa: B023
+        heirs = await until(lambda: set(forked_keepers(parent(keeper_of(store, first)))) - used, "one made ahead")  # noqa: B023
         for heir in heirs:
             os.kill(heir, number)
             await until(lambda: state(heir) in ("T", "Z", ""), "the signal to have its effect")  # noqa: B023
@@ -239,11 +239,6 @@ async def test_hundreds_of_tasks_leave_nothing_open_in_the_host_or_its_keeper(st
 def keeper_of(store: Path, task: str) -> int:
     keeper: int = json.loads((store / task / "process.json").read_text())["keeper"][0]
     return keeper
-
-
-def heirs_of(pid: int) -> list[int]:
-    """Keepers that it has forked off."""
-    return [child for child in children(pid) if Path(f"/proc/{child}/comm").read_text() == "nacre-task\n"]
 
 
 def parent(pid: int) -> int:

@@ -97,6 +97,11 @@ def ready_shells(keeper: int) -> list[int]:
     return [pid for pid in children(keeper) if is_alive(pid) and _is_ready_shell(pid)]
 
 
+def forked_keepers(keeper: int) -> list[int]:
+    """Those that it has forked off, for tasks and for what may become one."""
+    return [pid for pid in children(keeper) if is_alive(pid) and status(pid).get("Name") == "nacre-task"]
+
+
 def _is_own_keeper(pid: int) -> bool:
     return parent_and_session(pid)[0] == os.getpid() and "keeper" in command_line(pid)
 
