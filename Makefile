@@ -17,6 +17,8 @@ BIN := $(VENV)/bin
 USUAL := not slow and not mcp and not containers and not ray
 # What is the same on every system: the checker, the text pipeline, the views, settings.
 PURE := $(addprefix tests/,shell policy output views config hooks fuzz)
+# What test-odd runs in CI: what starts processes, keeps tasks and names files. ODD=tests for every test.
+ODD ?= $(addprefix tests/,keeper tasks capture observe environment)
 TYPED := src tests scripts fuzz faults $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)
 
 .PHONY: help
@@ -55,8 +57,12 @@ test-pure: venv ## and what is the same on every system
 	$(BIN)/pytest -m 'not linux and $(USUAL)' $(PURE) $(ARGS)
 
 .PHONY: test-user
-test-user: ## the same as a user without privileges (from root; else just the tests)
-	scripts/test-user.sh -m '$(USUAL)' $(ARGS)
+test-user: ## the same as a user without privileges, without what is the same for everybody (from root; else just the tests)
+	scripts/test-user.sh -m '$(USUAL)' $(addprefix --ignore=,$(PURE)) $(ARGS)
+
+.PHONY: test-odd
+test-odd: ## the same in an odd place: spaces in paths, a long TMPDIR, few descriptors, a container's seccomp filter, hidepid=2
+	scripts/test-odd.sh -m '$(USUAL)' $(ODD) $(ARGS)
 
 .PHONY: test-mcp
 test-mcp: ## the MCP server with the official client, in environments of their own

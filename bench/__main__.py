@@ -10,7 +10,7 @@ import argparse
 import sys
 from datetime import UTC, datetime
 
-from bench import checker, foundation, output, ray, sandbox, scale, tasks
+from bench import checker, foundation, memory, output, ray, sandbox, scale, tasks
 from bench.measure import HERE, machine, run, table
 from bench.peers.venvs import commit
 
@@ -22,14 +22,15 @@ ORDINARY = {
     "output": output,
     "scale": scale,
 }
-SUBJECTS = {**ORDINARY, "ray": ray}
-"""Those that need an environment of their own come last; what was kept of them stays until they are measured again."""
+SUBJECTS = {**ORDINARY, "memory": memory, "ray": ray}
+"""Those that take an hour or need an environment of their own come last; what was kept of them stays until they are
+measured again."""
 RESULTS = HERE / "RESULTS.md"
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures what nacre costs.")
-    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"{', '.join(SUBJECTS)}; all but the last")
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"{', '.join(SUBJECTS)}; all but the last two")
     parser.add_argument("--keep", action="store_true", help="keep the tables of some subjects, too")
     given = parser.parse_args()
     if unknown := set(given.subjects) - SUBJECTS.keys():

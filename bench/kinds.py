@@ -110,8 +110,10 @@ async def _leftover(here: Soaked) -> bool:
 
 
 async def _adopted(here: Soaked) -> bool:
-    """What it leaves running is a task."""
-    result = await here.bash.run("sleep 1 & echo done")
+    """What it leaves running is a task, until it is killed."""
+    result = await here.bash.run("sleep 600 & echo done")
+    if result.task is not None:
+        await here.tasks.kill(result.task.id)
     return result.outcome == Exited(0) and result.task is not None
 
 
@@ -124,8 +126,10 @@ async def _background(here: Soaked) -> bool:
 
 
 async def _promoted(here: Soaked) -> bool:
-    """It takes longer than its caller would wait."""
-    result = await here.bash.run(Request("echo early; sleep 1", yield_after=0.05))
+    """It takes longer than its caller would wait, until it is killed."""
+    result = await here.bash.run(Request("echo early; sleep 600", yield_after=0.05))
+    if result.task is not None:
+        await here.tasks.kill(result.task.id)
     return isinstance(result.outcome, Running) and result.outcome.promoted
 
 

@@ -13,6 +13,7 @@ from nacre import Request
 from nacre.frozen import replace
 from nacre.keeper.client import client
 from tests.support.census import forked_keepers
+from tests.support.waiting import turn_loop
 
 _CALLERS = 4
 _LONG = 300
@@ -29,8 +30,8 @@ async def callers(round: Round) -> None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     if round.random.random() < 0.5:
-        while not keeper.dead:  # noqa: ASYNC110 (until the very turn in which that is noticed)
-            await asyncio.sleep(0)
+        while not keeper.dead:  # until the very turn in which that is noticed
+            await turn_loop()
     else:
         await round.moment(0.06)
     for caller in running:

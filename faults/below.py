@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tests.support.census import command_line, is_alive, parent_and_session, pids
@@ -33,13 +32,6 @@ def below() -> dict[int, str]:
         new = {pid for pid, parent in parents.items() if parent in new}
         found |= new
     return {pid: command_line(pid) for pid in found if is_alive(pid)}
-
-
-def lasting(look: Callable[[], dict[int, str]], *, until: float) -> dict[int, str]:
-    """What it still finds when all that ends by itself has ended."""
-    while (left := look()) and time.monotonic() < until:
-        time.sleep(0.02)
-    return left
 
 
 def bury() -> None:

@@ -43,7 +43,7 @@ _COMMANDS = (
     "$x",
 )  # fmt: skip
 """What is said of them is never less strict than it was."""
-_USERS = ("profile", "allow_partial", "pass_env", "audit", "claude_settings", "permissions.allow")
+_USERS = ("profile", "allow_partial", "pass_env", "audit", "claude_settings", "unprotected", "permissions.allow")
 _MORE = ("protected", "hidden", "secret_env", "permissions.ask", "permissions.deny")
 _LESS = ("max_timeout", "output", "spill", "log")
 _COSTS = ("memory", "cpu", "processes", "file_size", "open_files")

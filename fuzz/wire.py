@@ -53,13 +53,14 @@ def _start(made: random.Random) -> dict[str, Any]:
         "timeout": made.choice((0.0, 120.0, made.random() * 100, float("inf"), 1e300)),
         "grace": made.choice((0.0, 1.5, made.random())),
         "cap": made.randrange(1 << made.choice((1, 8, 40))),
+        "deferred": "" if made.random() < 0.5 else _word(made),
         "text": None if files and made.random() < 0.5 else _word(made),
         "confinement": "\0".join(_word(made) for _ in range(made.randrange(3))),
         "env": "\0".join(f"{_word(made)}=x" for _ in range(made.randrange(3))),
     }
     if not files:
         fields |= {"has_stdin": False, "has_state": False}
-    elif fields["text"] is None or fields["has_stdin"] or fields["has_state"]:
+    if fields["text"] is None or fields["has_stdin"] or fields["has_state"] or fields["deferred"]:
         fields["reusable"] = False  # nor is it said to be
     return fields
 

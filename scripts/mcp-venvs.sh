@@ -6,13 +6,24 @@ cd "$(dirname "$0")/.."
 
 scripts/venv.sh .venv-mcp mcp
 
-# What is installed there is a copy: made anew when anything of the project is newer.
+# What is installed there is a copy: made anew when anything of the project is newer. Its dependencies are pinned and
+# checked by their hashes; it is built by what .venv-mcp has, so that nothing else is fetched.
 only=.venv-mcp-only
-if [[ ! -e $only/made || .venv-mcp/made-from -nt $only/made ]]; then
+pip() { "$only/bin/python" -m pip install -qq --disable-pip-version-check "$@"; }
+
+install_copy() {
+    local wheels=$only/wheels
+    rm -rf "$wheels"
+    .venv-mcp/bin/python -m pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation -w "$wheels" .
+    pip --no-index --no-deps --force-reinstall "$wheels"/*.whl
+}
+
+if [[ ! -e $only/made || .venv-mcp/made-from -nt $only/made || pins/mcp-only.txt -nt $only/made ]]; then
     .venv-mcp/bin/python -m venv --clear "$only"
-    "$only/bin/python" -m pip install -qq --disable-pip-version-check '.[mcp]'
+    pip --require-hashes -r pins/mcp-only.txt
+    install_copy
     touch "$only/made"
 elif [[ -n $(find src -newer "$only/made" -type f -print -quit) ]]; then
-    "$only/bin/python" -m pip install -qq --disable-pip-version-check --force-reinstall --no-deps .
+    install_copy
     touch "$only/made"
 fi

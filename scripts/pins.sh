@@ -13,11 +13,15 @@ if ! command -v "$uv" >/dev/null; then
     exit 1
 fi
 
-pin() { # NAME WHAT…: what it takes beside development
+write() { # NAME WHAT…: exactly that
     local pins
     pins=$("$uv" pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-        --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml pins/dev.in "${@:2}")
+        --no-annotate --no-header --no-emit-index-url --no-emit-find-links "${@:2}")
     printf '%s\n' "# Written by \`make pins\` from pyproject.toml and pins/*.in." "$pins" >"pins/$1.txt"
+}
+
+pin() { # NAME WHAT…: what it takes beside development
+    write "$1" pyproject.toml pins/dev.in "${@:2}"
 }
 
 pin dev
@@ -27,3 +31,6 @@ pin frameworks pins/frameworks.in --extra anthropic --extra claude-agent-sdk --e
 pin mcp --extra mcp -c pins/dev.txt
 pin ray --extra ray -c pins/dev.txt
 pin telemetry pins/telemetry.in -c pins/dev.txt
+# As a user would have it, without development.
+write mcp-only pyproject.toml --extra mcp -c pins/mcp.txt
+write rivals pins/rivals.in

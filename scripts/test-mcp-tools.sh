@@ -6,19 +6,15 @@ cd "$(dirname "$0")/.."
 
 scripts/mcp-venvs.sh
 place=$PWD/.venv-mcp-tools
-packages=(
-    @modelcontextprotocol/client@2.4.0
-    @modelcontextprotocol/conformance@0.2.0-alpha.12
-    @modelcontextprotocol/inspector-cli@1.0.3
-)
-if [[ $(cat "$place/made" 2>/dev/null) != "${packages[*]}" ]]; then
+made_from=$(cat pins/mcp-tools/package-lock.json | cksum)
+if [[ $(cat "$place/made" 2>/dev/null) != "$made_from" ]]; then
     rm -rf "$place"
     mkdir "$place"
-    echo '{"private": true}' >"$place/package.json"
-    npm install --prefix "$place" --no-audit --no-fund --ignore-scripts --loglevel=error "${packages[@]}"
+    cp pins/mcp-tools/package.json pins/mcp-tools/package-lock.json "$place"
+    npm ci --prefix "$place" --no-audit --no-fund --ignore-scripts --loglevel=error
     # The inspector's command line looks for its manifest where the whole inspector has it, one directory higher.
     (cd "$place/node_modules/@modelcontextprotocol" && cp inspector-cli/package.json .)
-    echo "${packages[*]}" >"$place/made"
+    echo "$made_from" >"$place/made"
 fi
 export NACRE_MCP_TOOLS=$place/node_modules NACRE_MCP_PYTHON=$PWD/.venv-mcp-only/bin/python
 exec .venv-mcp/bin/pytest -m mcp_tools "$@" tests/adapters/mcp

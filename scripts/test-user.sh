@@ -3,23 +3,27 @@
 #
 # From root the tests run as TEST_UID (nobody), who may reach neither this clone nor this Python: so in a copy of the
 # project, with a Python that this user was seen to run, and with a home of its own. The copy is removed at the end.
+# TEST_ODD=1 makes that place an odd one: see test-odd.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uid=${TEST_UID:-65534}
 
-if [[ $(id -u) != 0 ]]; then
+odd=${TEST_ODD:-}
+if [[ $(id -u) != 0 && ! $odd ]]; then
     echo "not root, so this is the plain test run, as uid $(id -u)"
     scripts/venv.sh .venv
     exec .venv/bin/pytest "$@"
 fi
 
+[[ $(id -u) == 0 ]] || uid=$(id -u)
 pythons=$(scripts/pythons.sh)
 read -r _ root_python <<<"$pythons"
 drop='
 import os, sys
-os.setgroups([])
-os.setgid(int(sys.argv[1]))
-os.setuid(int(sys.argv[1]))
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(int(sys.argv[1]))
+    os.setuid(int(sys.argv[1]))
 os.chdir(sys.argv[2])
 os.execvp(sys.argv[3], sys.argv[3:])
 '
@@ -29,17 +33,23 @@ as_user=("$root_python" -I -c "$drop" "$uid")
 umask 022
 place=${TMPDIR:-/tmp}
 "${as_user[@]}" "$place" true 2>/dev/null || place=/tmp
-work=$(mktemp -d "$place/nacre-user.XXXXXX")
+work=$(mktemp -d "$place/nacre${odd:+ ödd}-user.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 chmod 755 "$work"
-mkdir "$work/project" "$work/home" "$work/tmp"
+project=$work/project home=$work/home tmp=$work/tmp
+if [[ $odd ]]; then
+    project="$work/clöne of 测试" home="$work/hôme of ånyone" tmp="$work/tmp é "
+    length() { local LC_ALL=C; echo "${#tmp}"; }
+    while (($(length) < 130)); do tmp+=x; done
+fi
+mkdir "$project" "$home" "$tmp"
 
 # Tracked and new files, as they are now. The clone may belong to somebody else, which git would refuse.
 git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
     while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
-    tar -c --null -T - | tar -x --no-same-owner -C "$work/project"
+    tar -c --null -T - | tar -x --no-same-owner -C "$project"
 
 if pythons=$(scripts/pythons.sh "${as_user[@]}" / 2>/dev/null); then
     read -r _ python <<<"$pythons"
@@ -52,11 +62,24 @@ else
     python=$work/python/bin/python3
     export LD_LIBRARY_PATH="$work/python/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
-PYTHON=$python "$work/project/scripts/venv.sh" .venv
-chown -R "$uid:$uid" "$work"
-chmod 700 "$work/home" "$work/tmp"
+PYTHON=$python "$project/scripts/venv.sh" .venv
+[[ $(id -u) != 0 ]] || chown -R "$uid:$uid" "$work"
+chmod 700 "$home" "$tmp"
 
-echo "running the tests as uid $uid in $work/project"
-env -i PATH="$PATH" HOME="$work/home" TMPDIR="$work/tmp" LANG="${LANG:-C.UTF-8}" TERM="${TERM:-dumb}" \
+# What the tests run through: as root, then as the user.
+outer=() inner=()
+if [[ $odd ]]; then
+    ulimit -n 256
+    inner=(.venv/bin/python -m tests.support.container_profile)
+    # In a pid namespace this /proc is one of its own: the options of the machine's stay what they are.
+    hide='mount -t proc -o hidepid=2 proc /proc && "$@"; exit'
+    outer=(unshare --mount --propagation private --pid --fork --kill-child bash -c "$hide" hidepid)
+    if ! "${outer[@]}" true 2>/dev/null; then
+        echo 'without hidepid=2, which takes root and namespaces to set up' >&2
+        outer=()
+    fi
+fi
+echo "running the tests as uid $uid in $project, TMPDIR=$tmp"
+"${outer[@]}" env -i PATH="$PATH" HOME="$home" TMPDIR="$tmp" LANG="${LANG:-C.UTF-8}" TERM="${TERM:-dumb}" \
     ${LD_LIBRARY_PATH:+LD_LIBRARY_PATH="$LD_LIBRARY_PATH"} \
-    "${as_user[@]}" "$work/project" .venv/bin/pytest "$@"
+    "${as_user[@]}" "$project" "${inner[@]}" .venv/bin/pytest "$@"

@@ -9,7 +9,6 @@ import secrets
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from hypothesis import settings
 from nacre import Bash
 from tests.support.census import MARK, strays
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import lasting
 
 signal.signal(
     signal.SIGINT, signal.default_int_handler
@@ -49,9 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_left_running() -> Iterator[None]:
     yield
-    end = time.monotonic() + 30
-    while (left := strays()) and time.monotonic() < end:
-        time.sleep(0.02)
+    left = lasting(strays)
     for pid in left:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)  # or every later test would fail too

@@ -10,13 +10,13 @@ from typing import NoReturn
 import pytest
 
 from nacre.blocking import beside, blocking
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, turn_loop, until
 
 WHO: ContextVar[str] = ContextVar("who")
 
 
 async def who() -> str:
-    await asyncio.sleep(0)
+    await turn_loop()
     return WHO.get()
 
 
@@ -65,7 +65,7 @@ async def test_who_goes_away_leaves_the_work_to_itself() -> None:
         done.set()
 
     waiting = asyncio.create_task(beside(work))
-    await asyncio.sleep(0)
+    await turn_loop()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting

@@ -13,7 +13,7 @@ import pytest
 from nacre import Bash, Cancel
 from nacre.gate import Gate, default_capacity
 from tests.support.queue import in_queue
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, turn_loop, until
 
 
 async def wait_at(gate: Gate, cancel: Cancel | None = None) -> asyncio.Task[bool]:
@@ -27,7 +27,7 @@ async def test_as_many_enter_as_there_are_places() -> None:
     third = await wait_at(gate)
     assert not third.done()
     gate.leave()
-    assert await asyncio.wait_for(third, 5)
+    assert await asyncio.wait_for(third, PATIENCE)
 
 
 async def test_the_queue_is_served_in_order() -> None:
@@ -41,7 +41,7 @@ async def test_the_queue_is_served_in_order() -> None:
 
     tasks = [await in_queue(gate, one(name)) for name in range(10)]
     gate.leave()
-    await asyncio.wait_for(asyncio.gather(*tasks), 5)
+    await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
     assert order == list(range(10))
 
 
@@ -51,10 +51,10 @@ async def test_a_newcomer_does_not_overtake_the_queue() -> None:
     first = await wait_at(gate)
     gate.leave()
     second = await wait_at(gate)
-    assert await asyncio.wait_for(first, 5)
+    assert await asyncio.wait_for(first, PATIENCE)
     assert not second.done()
     gate.leave()
-    assert await asyncio.wait_for(second, 5)
+    assert await asyncio.wait_for(second, PATIENCE)
 
 
 async def test_a_cancelled_task_leaves_the_queue() -> None:
@@ -65,9 +65,9 @@ async def test_a_cancelled_task_leaves_the_queue() -> None:
     with pytest.raises(asyncio.CancelledError):
         await gone
     gate.leave()
-    assert await asyncio.wait_for(patient, 5)
+    assert await asyncio.wait_for(patient, PATIENCE)
     gate.leave()
-    assert await asyncio.wait_for(gate.enter(), 5)
+    assert await asyncio.wait_for(gate.enter(), PATIENCE)
 
 
 async def test_a_task_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -> None:
@@ -78,7 +78,7 @@ async def test_a_task_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -
     unlucky.cancel()
     with pytest.raises(asyncio.CancelledError):
         await unlucky
-    assert await asyncio.wait_for(gate.enter(), 5)
+    assert await asyncio.wait_for(gate.enter(), PATIENCE)
 
 
 async def test_a_thrown_switch_leaves_the_queue() -> None:
@@ -86,9 +86,9 @@ async def test_a_thrown_switch_leaves_the_queue() -> None:
     await gate.enter()
     gone, patient = await wait_at(gate, cancel), await wait_at(gate)
     cancel.cancel()
-    assert await asyncio.wait_for(gone, 5) is False
+    assert await asyncio.wait_for(gone, PATIENCE) is False
     gate.leave()
-    assert await asyncio.wait_for(patient, 5)
+    assert await asyncio.wait_for(patient, PATIENCE)
 
 
 async def test_a_switch_that_is_thrown_as_its_task_is_let_in_loses_no_place() -> None:
@@ -97,9 +97,9 @@ async def test_a_switch_that_is_thrown_as_its_task_is_let_in_loses_no_place() ->
     task = await wait_at(gate, cancel)
     gate.leave()
     cancel.cancel()
-    if await asyncio.wait_for(task, 5):
+    if await asyncio.wait_for(task, PATIENCE):
         gate.leave()
-    assert await asyncio.wait_for(gate.enter(), 5)
+    assert await asyncio.wait_for(gate.enter(), PATIENCE)
 
 
 async def test_a_thrown_switch_does_not_even_queue() -> None:
@@ -125,7 +125,7 @@ def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
     gate.leave()
 
     async def enter() -> bool:
-        return await asyncio.wait_for(gate.enter(), 5)
+        return await asyncio.wait_for(gate.enter(), PATIENCE)
 
     assert asyncio.run(enter())
 
@@ -136,11 +136,11 @@ def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
 
     async def one() -> None:
         nonlocal inside, most
-        await asyncio.wait_for(gate.enter(), 20)
+        await asyncio.wait_for(gate.enter(), PATIENCE)
         with lock:
             inside += 1
             most = max(most, inside)
-        await asyncio.sleep(0)  # whoever else could come in does so now
+        await turn_loop()  # whoever else could come in does so now
         with lock:
             inside -= 1
         gate.leave()
@@ -152,7 +152,7 @@ def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     assert inside == 0
     assert most <= 3
@@ -173,7 +173,7 @@ async def test_a_run_that_fails_to_start_gives_its_place_back() -> None:
     bash = Bash(max_running=1)
     for _ in range(3):
         assert not (await bash.run(Request("true", env={"HUGE": "x" * 4_000_000}))).ok
-    assert (await asyncio.wait_for(bash.run("true"), 20)).ok
+    assert (await asyncio.wait_for(bash.run("true"), PATIENCE)).ok
 
 
 async def test_a_stream_that_is_left_gives_its_place_back() -> None:
@@ -181,7 +181,7 @@ async def test_a_stream_that_is_left_gives_its_place_back() -> None:
     for _ in range(3):
         async for _event in bash.stream("sleep 60"):
             break
-    assert (await asyncio.wait_for(bash.run("true"), 20)).ok
+    assert (await asyncio.wait_for(bash.run("true"), PATIENCE)).ok
 
 
 @pytest.mark.parametrize("places", [0, -1])

@@ -20,6 +20,7 @@ from bench.peers.__main__ import BLOCK, README, groups, watched, with_block
 from bench.peers.probes import PROBES, Facts
 from bench.peers.tables import RACES, SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
 from bench.peers.venvs import ROOT, Peer, commit, interpreter, peers
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +74,7 @@ def test_what_a_peer_raises_is_a_fact_and_the_next_probe_goes_on() -> None:
 def test_a_probe_that_hangs_is_a_fact_and_the_next_one_gets_another_process() -> None:
     impatient = "import bench.peers.probes as p, bench.peers.warden as w; p.PROBES['cat'] = p.Probe(p.cat, 0); w.main()"
     command = [sys.executable, "-c", impatient, sys.executable, "subprocess", "cat", "newline"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=PATIENCE)
     facts = json.loads(done.stdout)
     assert facts["cat"] == {"hung": 0, "left": 0}
     assert facts["newline"]["text"] == "foo"

@@ -9,6 +9,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 SCRIPT = Path(__file__).parent.parent / "scripts" / "requirements.py"
 
 DOCUMENT = """\
@@ -38,7 +40,7 @@ class Project:
     def listing(self, *options: str) -> tuple[int, list[str], list[str]]:
         """Exit code, lines on stdout, lines on stderr."""
         command = [sys.executable, str(SCRIPT), "--root", str(self.root), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
         return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
 

@@ -9,20 +9,22 @@ import os
 from collections.abc import Mapping
 
 from nacre.directories import workspace_of
-from nacre.errors import InvalidRequest
+from nacre.errors import AccessUnavailable, InvalidRequest
 from nacre.frozen import names_in
 from nacre.profiles import Profile
-from nacre.system import state_directory
+from nacre.system import config_directory, state_directory
+from nacre.temporary import NoTemporaryDirectory, temporary_directory
 from nacre.types import Limits, Network, StrPath, ToolContext
-from nacre.validate import one_of, path_of
+from nacre.validate import absolute, one_of, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.sandbox.kernel import Kernel
+    from nacre.sandbox.mounts import Mount
     from nacre.sandbox.plan import Enforceable, Wanted
 
 _ACCESS = ("unrestricted", "workspace", "restricted")
-_OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected")
+_OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected", "unprotected")
 _OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
 _BEYOND_MACHINES = 2**60
 _COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
@@ -43,11 +45,14 @@ def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel
         from nacre.sandbox.plan import limited
 
         return limited(limits)
-    from nacre.sandbox.kernel import kernel
+    from nacre.sandbox.kernel import kernel, with_user_namespace
     from nacre.sandbox.plan import enforceable
 
-    enforced = enforceable(wanted, on or kernel(), limits)
-    _check_roots(wanted)  # after what can be had nowhere here
+    able = on or kernel()
+    if wanted.own and on is None:
+        able = with_user_namespace(able)
+    enforced = enforceable(wanted, able, limits)
+    _check_roots(wanted, ctx)  # after what can be had nowhere here
     return enforced
 
 
@@ -55,7 +60,7 @@ def wanted_for(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
     """What was asked for, for an engine that enforces it by itself; None if anything may be done."""
     wanted = _wanted(ctx, env)
     if wanted is not None:
-        _check_roots(wanted)
+        _check_roots(wanted, ctx)
     return wanted
 
 
@@ -64,17 +69,30 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
     _check_fits(ctx)
     if access == "unrestricted":
         return None
+    from nacre.sandbox.mounts import device_paths, paths_inside
     from nacre.sandbox.plan import Wanted, caches_to_move
-    from nacre.sandbox.workspace import around, look
+    from nacre.sandbox.workspace import around, list_tops, look
 
     root = workspace_of(ctx)
+    own_code: tuple[str, ...] = ()
+    own_places: tuple[str, ...] = ()
     hidden = tuple(os.path.realpath(_placed(path, root, "hidden")) for path in ctx.hidden)
+    mounts = _mounts(needed=bool(hidden))
+    hidden += _shown_elsewhere(hidden, root, mounts)
+    devices = device_paths(mounts)
     workspace = None
     if access == "workspace":
         writable = [_writable(path, root) for path in ctx.writable]
         protected = [_placed(path, root, "protected") for path in ctx.protected]
         try:
-            workspace = look(root, writable=writable, protected=protected, hidden=hidden)
+            unprotected = _unprotected(ctx.unprotected)
+            own_code = _own_code((root, *writable), unprotected, partial=ctx.allow_partial)
+            own_places = _own_places(ctx, (root, *writable))
+            protected += [*own_code, *own_places]
+            workspace = look(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
+            if mounted := paths_inside(workspace.protected, workspace.roots, mounts):
+                protected += mounted
+                workspace = look(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
         except OSError as error:  # a link became something else while it was followed
             raise InvalidRequest(
                 "bad_workspace",
@@ -89,20 +107,47 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
         partial=ctx.allow_partial,
         workspace=workspace,
         hidden=hidden,
-        around=around(hidden) if hidden else (),
+        around=around(hidden, devices) if hidden else (),
+        tops=list_tops() if len(devices) == 1 else around((), devices),
+        own_code=own_code,
+        own_places=own_places,
         caches=() if workspace is None else caches_to_move(env, workspace),
     )
 
 
-def _check_roots(wanted: Wanted) -> None:
-    """What nacre itself keeps must be out of reach."""
-    import tempfile  # loaded for the private TMPDIR anyway
+def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: bool) -> tuple[str, ...]:
+    """Paths inside the roots that nacre itself runs from. AccessUnavailable: nothing can protect them there."""
+    from nacre.sandbox.own_code import find_own_code
+    from nacre.sandbox.plan import own_code_exposed
+    from nacre.sandbox.protected_names import OWN_CODE, is_free
 
+    if is_free(OWN_CODE, unprotected):
+        return ()
+    tops = [os.path.realpath(root) for root in roots]
+    if "/" in tops:
+        return ()  # refused in any case, for what it holds: see `_check_roots`
+    own = find_own_code(tops)
+    if own.links and not partial:
+        raise own_code_exposed(own.links[0], "That is a link, which no mount can hold: name its target instead.")
+    return own.paths
+
+
+def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
+    """What nacre itself keeps must be out of reach."""
+    roots = () if wanted.workspace is None else wanted.workspace.roots
+    if roots:
+        from nacre.sandbox.fixed_imports import fix_imports
+
+        _check_places(wanted, ctx, roots)
+        fix_imports(roots, wanted.own_code)
+    if not has_scratch(ctx):
+        return  # nothing is kept for it, and it writes nowhere
     own = {
-        "the directory for temporary files": (tempfile.gettempdir(), "TMPDIR"),
+        "the directory for temporary files": (_place_for_scratch(wanted.access), "TMPDIR"),
         "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
+        "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # these can allow anything
     }
-    for root in () if wanted.workspace is None else wanted.workspace.roots:
+    for root in roots:
         for what, (path, variable) in own.items():
             real = os.path.realpath(path)
             if real == root or real.startswith(root.rstrip("/") + "/"):
@@ -111,6 +156,53 @@ def _check_roots(wanted: Wanted) -> None:
                     f"The workspace {root!r} would hold {'everything' if root == '/' else f'{what}, {real}'}.",
                     field="working_dir",
                     hint=f"Start in a directory of its own, or set {variable} to a place outside it.",
+                )
+
+
+def _place_for_scratch(access: str) -> str:
+    """The directory that private TMPDIRs are made in. AccessUnavailable: there is none."""
+    try:
+        return temporary_directory()
+    except NoTemporaryDirectory as error:
+        raise AccessUnavailable(
+            "access_unavailable",
+            f"Access {access!r} gives a command a private TMPDIR, and {error.strerror}.",
+            field="access",
+            hint=error.hint,
+        ) from error
+
+
+def _places_for_output(ctx: ToolContext) -> list[tuple[str, str]]:
+    """Field and path of where tasks and spilled output are written, as far as the caller says."""
+    given = (("output_dir", ctx.output_dir), ("spill_dir", ctx.spill_dir))
+    return [(field, absolute(path, field)) for field, path in given if path is not None]
+
+
+def _own_places(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of them inside what may be written that can be protected there."""
+    from nacre.sandbox.workspace import is_below
+
+    tops = [os.path.realpath(root) for root in roots]
+    places = [os.path.realpath(path) for _, path in _places_for_output(ctx)]
+    inside = [path for path in places if os.path.isdir(path) and any(is_below(path, top) for top in tops)]
+    return tuple(dict.fromkeys(path for path in inside if path not in tops))
+
+
+def _check_places(wanted: Wanted, ctx: ToolContext, roots: tuple[str, ...]) -> None:
+    """A command that could write where tasks and spilled output are written could forge a task for somebody to kill,
+    or lead nacre elsewhere by a link."""
+    from nacre.sandbox.own_code import links_on_the_way
+    from nacre.sandbox.workspace import is_below
+
+    for field, path in _places_for_output(ctx):
+        for place in (os.path.realpath(path), *links_on_the_way(path)):
+            if any(is_below(place, root) for root in roots) and place not in wanted.own_places:
+                raise InvalidRequest(
+                    f"bad_{field}",
+                    f"`{field}` is {path!r}, where commands could change it: {place!r} is in the workspace.",
+                    field=field,
+                    hint="Name a directory outside the workspace, or none for the usual one; or make one in the "
+                    "workspace first, no link: then it is protected.",
                 )
 
 
@@ -147,6 +239,58 @@ def _network(network: Network) -> Network:
 
 def _placed(path: StrPath, root: str, field: str) -> str:
     return os.path.normpath(os.path.join(root, os.path.expanduser(path_of(path, field))))
+
+
+def _mounts(*, needed: bool) -> list[Mount]:
+    """None where /proc does not tell: nothing is confined there either. InvalidRequest: but they are needed."""
+    from nacre.sandbox.mounts import read_mounts
+
+    try:
+        return read_mounts()
+    except OSError as error:
+        if not needed:
+            return []
+        raise InvalidRequest(
+            "bad_hidden",
+            f"It cannot be told whether what is hidden is mounted elsewhere, too: {error}.",
+            field="hidden",
+            hint="Mount /proc, or leave `hidden` out.",
+        ) from error
+
+
+def _shown_elsewhere(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:
+    """Other paths of what is hidden. InvalidRequest: the workspace would be hidden as well."""
+    from nacre.sandbox.mounts import other_paths
+    from nacre.sandbox.workspace import is_below
+
+    others = tuple(other_paths(hidden, mounts))
+    for path in others:
+        if is_below(os.path.realpath(root), path):
+            raise InvalidRequest(
+                "bad_hidden",
+                f"What `hidden` names is also mounted as {path!r}, which holds the workspace {root!r}.",
+                field="hidden",
+                hint="Hide less of it, or unmount one of the two.",
+            )
+    return others
+
+
+def _unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
+    from nacre.sandbox.protected_names import known_names
+
+    known = known_names() if names else ()
+    for name in names:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(name), known, n=1, cutoff=0.75)
+            raise InvalidRequest(
+                "bad_unprotected",
+                f"`unprotected` names {name!r}, which is not among the names that are protected.",
+                field="unprotected",
+                hint=f"Did you mean {near[0]!r}?" if near else "docs/sandbox.md lists them: '.git', 'AGENTS.md', …",
+            )
+    return tuple(name.rstrip("/") for name in names)
 
 
 def _writable(path: StrPath, root: str) -> str:

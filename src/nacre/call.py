@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     unix_sockets: bool
     writable: tuple[StrPath, ...]
     protected: tuple[StrPath, ...]
+    unprotected: tuple[str, ...]
     hidden: tuple[StrPath, ...]
     strict: bool
     allow_partial: bool

@@ -38,7 +38,7 @@ _NAMED = 3
 def outcome_of(last: LastWord, plan: Plan) -> Outcome:
     match last:
         case NeverBegan(number, reason):
-            return NotStarted(reason, _HINTS.get(number, ""))
+            return NotStarted(reason, last.hint or _hint_for(number, plan))
         case Vanished(reason):
             return Lost(reason)
         case Promoted(task):
@@ -57,6 +57,16 @@ def outcome_of(last: LastWord, plan: Plan) -> Outcome:
             assert_never(last)
 
 
+def _hint_for(number: int, plan: Plan) -> str:
+    if number == errno.ENOENT and plan.wanted is not None and plan.wanted.workspace is not None:
+        from nacre.sandbox.plan import SHARED_MEMORY
+        from nacre.sandbox.workspace import is_below
+
+        if is_below(os.path.realpath(plan.cwd), SHARED_MEMORY):
+            return f"With access='workspace' a command has a {SHARED_MEMORY} of its own: start it in the workspace."
+    return _HINTS.get(number, "")
+
+
 def _number(text: str) -> float:
     """Whole where it is."""
     value = float(text)
@@ -67,7 +77,13 @@ def _seconds(count: float) -> str:
     return f"{count:.0f}" if count >= 1 else f"{count:.1f}".removesuffix(".0")
 
 
-_HINTS = LACKS | {errno.E2BIG: "The environment or the command is too large for this system; pass less in `env`."}
+_HINTS = LACKS | {
+    errno.E2BIG: "The environment or the command is too large for this system; pass less in `env`.",
+    errno.ENOENT: "Check that the working directory and bash are there.",
+    errno.EACCES: "Check that this user may enter the working directory and run bash.",
+    errno.EPERM: "A seccomp profile or a security module denies it; `nacre doctor` looks for what.",
+    errno.ENOSPC: "The disk is full: remove something, or set TMPDIR to a directory on another one.",
+}
 
 
 def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> list[str]:

@@ -3,7 +3,7 @@
 Programs say that something was denied, never by whom. A path they name is tested against the plan and against what
 this user might do unconfined. What only may have been a write, or may have been elsewhere, is called likely; what may
 as well have been a missing permission is not mentioned. The output is anybody's text: of it, only a path comes back,
-quoted and cut.
+whole, quoted and escaped.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from nacre.result import Captured, Exited, Outcome, Signalled
 from nacre.sandbox.plan import DEVICES, Wanted, network_rules
+from nacre.sandbox.protected_names import OWN_CODE
 from nacre.sandbox.workspace import is_below
 from nacre.types import Network, Plan
 
@@ -43,6 +44,7 @@ _METADATA = re.compile(
     r"cannot (?:utime|change (?:mode|ownership))|\b(?:chmod|l?f?chown|utimensat|utimes?|setxattr)\b"
 )
 _OWNERS = re.compile(r"(?i)ownership|changing group|chown")
+_MODES = re.compile(r"(?i)permissions|change mode|chmod")
 _WRITE = re.compile(
     r"(?i)\b(?:creat|writ|remov|delet|mov|renam|mk|mak|link|unlink|touch|truncat|sav|output|temporary|append|modif|"
     r"overwrit|cop[yi])"
@@ -55,19 +57,26 @@ _RUNNERS = re.compile(
 """Who starts programs, and says of one that is not executable what it says of a file that may not be written."""
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b|\s(?:-C|--directory)")
 _QUOTED = re.compile(
-    r"'([^'\n]{1,500})'|\"([^\"\n]{1,500})\"|\u2018([^\u2018\u2019\n]{1,500})\u2019|`([^`'\n]{1,500})[`']"
+    r"'([^'\n]{1,4096})'|\"([^\"\n]{1,4096})\"|\u2018([^\u2018\u2019\n]{1,4096})\u2019|`([^`'\n]{1,4096})[`']"
 )
 _ABSOLUTE = re.compile(r"(?:^|[\s:=(])(/[^\s:'\",;)]+)")
 _KILL = re.compile(r"kill: \((\d{1,20})\)")
 _LINES = 200
 """The last ones are looked at."""
-_WIDTH = 2000
-"""So much of each. A program may print anything: whatever is done with a line has a bound."""
+_MAX_LINE_CHARS = 10_000
+"""A path the kernel takes has at most 4096 bytes, and some messages name two. The rest of a longer line is ignored."""
+_MAX_LINES_CHARS = 400_000
+"""Over all lines: a program may print anything, and whatever is done with it has a bound."""
 _COMPLAINTS = 50
+_MAX_COMPLAINTS_CHARS = 100_000
 _WORDS = 8
 _MOST = 3
-_SHOWN = 140
-"""Characters of a path."""
+_PATH_MAX, _NAME_MAX = 4096, 255
+"""Bytes, which are at least so many characters, that the kernel takes for a path, and for one name in it."""
+_MAX_PATH_CHARS = 4200
+"""Enough for any path the kernel takes, in quotes; only one that is mostly escapes is longer."""
+_PATH_END_CHARS = 2000
+"""The end of such a path, which tells most, is kept."""
 _PORTS = 5
 _TEXT = 100_000
 """Characters of the command that are searched for a path."""
@@ -112,10 +121,11 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
     if wanted is None or outcome == Exited(0):
         return []
     found: dict[Denial, None] = {}
-    lines = [line[:_WIDTH] for line in output.text.splitlines()[-_LINES:]]
+    lines = _last_of(output.text.splitlines(), _LINES, _MAX_LINES_CHARS)
+    complaints = [line for line in lines if _DENIED.search(line) or _is_network(line)]
     text = plan.text[:_TEXT].decode("utf-8", "replace")
     scene = Scene(plan, wanted, text, runs=any(_RUN.search(line) for line in lines))
-    for line in [line for line in lines if _DENIED.search(line) or _is_network(line)][-_COMPLAINTS:]:
+    for line in _last_of(complaints, _COMPLAINTS, _MAX_COMPLAINTS_CHARS):
         with contextlib.suppress(OSError):  # a path that we may not even look at
             for denial in _in_line(line, scene):
                 if denial.rule in plan.enforced:
@@ -125,6 +135,17 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
         found[Denial("kernel", "a system call that no confined command may make", likely=True)] = None
     said = sorted(found, key=lambda each: each.likely)[:_MOST]
     return [_said(denial, wanted, conversation, scratch=plan.scratch) for denial in said]
+
+
+def _last_of(lines: list[str], max_lines: int, max_chars: int) -> list[str]:
+    """The last lines, as many as fit both bounds, each cut to its own."""
+    kept: list[str] = []
+    for line in reversed(lines[-max_lines:]):
+        kept.append(line[: min(_MAX_LINE_CHARS, max_chars)])
+        max_chars -= len(kept[-1])
+        if max_chars <= 0:
+            break
+    return kept[::-1]
 
 
 def _said(denial: Denial, wanted: Wanted, conversation: str, *, scratch: bool) -> str:
@@ -169,7 +190,10 @@ def _words(line: str) -> Iterator[Word]:
     if rest:
         line = line[len(name) + 2 :]
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(line))
-    words = [*islice(quoted, _WORDS), *(match[1] for match in islice(_ABSOLUTE.finditer(line), _WORDS))]
+    absolute = (match[1] for match in islice(_ABSOLUTE.finditer(line), _WORDS))
+    last = rest.rpartition(": ")[2]
+    whole = [last] if last.startswith("/") and " " in last else []  # bash: line 1: /a file: Permission denied
+    words = [*islice(quoted, _WORDS), *whole, *absolute]
     words = [word for word in dict.fromkeys(words) if not _DENIED.search(word)]
     if words:
         yield from map(Word, words[-1:] if re.search(r"\bcopy\b", line) else words)  # what is copied is only read
@@ -185,9 +209,9 @@ def _words(line: str) -> Iterator[Word]:
 def _path(word: str, cwd: str) -> str | None:
     """Only if there could be such a file."""
     path = os.path.normpath(os.path.join(cwd, word))
-    if not word or "\0" in path or len(path) >= 4096 or not os.path.isdir(os.path.dirname(path)):
+    if not word or "\0" in path or len(path) >= _PATH_MAX or not os.path.isdir(os.path.dirname(path)):
         return None
-    return path
+    return path if len(os.path.basename(path)) <= _NAME_MAX else None
 
 
 def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denial]:
@@ -203,6 +227,9 @@ def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denia
         where = ", also in $TMPDIR" if scene.plan.scratch else ""
     elif _CLOSED.search(line) and not any(is_below(os.path.realpath(p), r) for p in paths for r in workspace.roots):
         where = " outside the workspace"
+    elif _PERM.search(line) and _MODES.search(line):  # all that the filter keeps of a mode there
+        yield Denial("kernel", "setting the set-user-ID bit of a file", likely=True)
+        return
     else:
         return
     yield Denial("metadata", f"changing permissions, owners or times of files{where}", likely=not evident)
@@ -225,7 +252,7 @@ def _about(word: Word, path: str, line: str, scene: Scene) -> Iterator[Denial]:
     if workspace is not None:
         kept = [each for each in workspace.protected if each not in scene.plan.watched]
         if _CLOSED.search(line) and any(is_below(real, each) or is_below(path, each) for each in kept):
-            yield Denial("writes", f"changing {_quoted(path)}, which is protected")
+            yield Denial("writes", f"changing {_quoted(path)}, which {_why_kept(real, scene)}")
         if any(is_below(real, root) for root in workspace.roots):
             return
     if _BUSY.search(line) or real in DEVICES or _is_scratch(real, scene.plan) or not _could_write(path):
@@ -237,6 +264,12 @@ def _about(word: Word, path: str, line: str, scene: Scene) -> Iterator[Denial]:
         elsewhere = not os.path.isabs(word.text) and _MOVES.search(scene.text) is not None
         by_name = word.kind == "marked" or (word.text in scene.text and " " not in word.text)
         yield Denial("writes", f"{deed} {_quoted(path)}{outside}", likely=likely or elsewhere or not by_name)
+
+
+def _why_kept(real: str, scene: Scene) -> str:
+    if any(is_below(real, own) for own in scene.wanted.own_code):
+        return f"nacre itself runs from (unprotected=({OWN_CODE!r},) would allow it; better install nacre elsewhere)"
+    return "is protected"
 
 
 def _is_likely_a_write(word: str, path: str, line: str, scene: Scene) -> bool | None:
@@ -271,9 +304,11 @@ def _is_meant(word: Word, path: str, line: str, scene: Scene) -> bool:
 
 
 def _quoted(path: str) -> str:
-    """As data: on one line, in quotes, and not long."""
+    """As data: whole, on one line, in quotes."""
     shown = repr(path)
-    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 2]}\u2026{shown[-1]}"
+    if len(shown) <= _MAX_PATH_CHARS:
+        return shown
+    return f"{shown[: _MAX_PATH_CHARS - _PATH_END_CHARS - 1]}\u2026{shown[-_PATH_END_CHARS:]}"
 
 
 def _is_scratch(path: str, plan: Plan) -> bool:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from nacre.access import confine, has_scratch, limits_for
 from nacre.directories import directory_for, output_directory
-from nacre.environment import Environment, build_env
+from nacre.environment import Environment, build_env, deferred_names
 from nacre.errors import InvalidRequest
 from nacre.hidden import Hidden
 from nacre.profiles import Profile
@@ -34,7 +34,7 @@ _LOOKS_LIKE_MILLISECONDS = 1000
 _BEYOND_WORDS = 10**12
 _NAME_MAX = 64
 _SMALLEST_LOG = 64 * 1024
-_LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "hidden")
+_LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "unprotected", "hidden")
 
 
 def plan_for(
@@ -77,6 +77,7 @@ def plan_for(
         bash=bash_path(),
         cwd=cwd,
         env={**environment.values, **extra, "PWD": cwd},
+        deferred=deferred_names(request.env),
         stdin=_stdin(request.stdin),
         merge=bool(request.merge) or profile.merge or background,
         timeout=timeout,
@@ -95,6 +96,10 @@ def plan_for(
         wanted=None if confined is None else confined.wanted,
         enforced=() if confined is None else confined.enforced,
         watched=() if confined is None else confined.watched,
+        repositories=() if confined is None else confined.repositories,
+        mounted=() if confined is None else confined.mounted,
+        covered=() if confined is None else confined.covered,
+        own_code=() if confined is None else confined.own_code,
         roots=() if confined is None else confined.roots,
         place=None if confined is None else confined.place,
         stages=() if background or not can_be_asked(environment.values, limits.open_files) else stages(request.command),

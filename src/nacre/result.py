@@ -48,7 +48,7 @@ class OverLimit:
     """nacre ended it, with everything it had started, when it exceeded one of its limits."""
 
     limit: str
-    """`memory`, `cpu` or `processes`."""
+    """`memory`, `cpu`, `processes` or `threads`."""
     allowed: float
     used: float
 
@@ -156,12 +156,20 @@ def amount(limit: str, value: float) -> str:
             return f"{value:g} s of computing"
         case "processes":
             return f"{value:g} processes"
+        case "threads":
+            return f"{value:g} threads"
         case "open_files":
             return f"{value:g} open files"
         case _:
             what = "memory" if limit == "memory" else "a file"
-            size, unit = (value / 2**30, "GB") if value >= 2**30 else (value / 2**20, "MB")
-            return f"{size:.3g} {unit} of {what}" if limit == "memory" else f"{size:.3g} {unit} in {what}"
+            return f"{_size(value)} of {what}" if limit == "memory" else f"{_size(value)} in {what}"
+
+
+def _size(value: float) -> str:
+    for least, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")):
+        if value >= least:
+            return f"{value / least:.3g} {unit}"
+    return f"{value:g} byte{'' if value == 1 else 's'}"
 
 
 KINDS: dict[type[object], str] = {

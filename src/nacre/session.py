@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nacre.directories import current
+from nacre.environment import deferred_names
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.gate import Gate
@@ -37,6 +38,7 @@ _NOT_TOLD = (
     "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
     "the session is as before."
 )
+_VARIABLES_NOT_TOLD = "The shell could not tell all its variables: those of the session are as before."
 
 
 class Session:
@@ -103,7 +105,10 @@ class Session:
                 given.update(env)
                 asked = plan.stages if can_be_asked(env, plan.limits.open_files) else ()
                 unset = tuple(name for name, value in self._changes.items() if value is None and name not in env)
-                return replace(plan, env=env, unset=unset, reusable=False, session=True, stages=asked)
+                deferred = deferred_names(name for name in {**self._changes, **request.env} if name in env)
+                return replace(
+                    plan, env=env, unset=unset, deferred=deferred, reusable=False, session=True, stages=asked
+                )
 
             ctx = replace(self._ctx, working_dir=self.cwd, workspace=self._workspace)
             async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:
@@ -134,19 +139,21 @@ class Session:
         directory, environment = last.directory, last.environment
         if directory is None and isinstance(result.outcome, Exited):
             return [_NOT_TOLD]
+        unknown = [_VARIABLES_NOT_TOLD] if environment is None and isinstance(result.outcome, Exited) else []
         if environment is not None:
             changed = {name: value for name, value in environment.items() if given.get(name) != value}
             removed = dict.fromkeys([*(given.keys() - environment.keys()), *last.unset])
             self._changes.update({k: v for k, v in {**changed, **removed}.items() if not _is_of_this_run(k, v)})
         if directory is None or request.cwd is not None or directory == self.cwd:
-            return []
+            return unknown
         if os.path.isdir(directory) or not self._bash.engine.here:
             try:
                 self._bash.engine.directory(replace(request, cwd=directory), self._ctx)
             except InvalidRequest as error:
-                return [f"The session stays in {self.cwd}. {error.message}"]
+                return [*unknown, f"The session stays in {self.cwd}. {error.message}"]
         self.cwd = directory
-        return self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
+        moved = self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
+        return [*unknown, *moved]
 
 
 def _is_of_this_run(name: str, value: str | None) -> bool:

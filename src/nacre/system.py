@@ -35,15 +35,15 @@ def become_keeper(name: bytes = b"nacre-keeper") -> None:
     libc.prctl(_PR_SET_NAME, name, 0, 0, 0)
 
 
+def open_descriptors() -> list[int]:
+    """The numbers of this process's open descriptors, that of the listing itself among them."""
+    # /dev/fd is only a link to this on Linux, and small containers lack it
+    return [int(name) for name in os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")]
+
+
 def payload(data: bytes) -> int:
     """A nameless file that holds `data`, positioned at its start."""
-    if LINUX:
-        fd = os.memfd_create("nacre", os.MFD_CLOEXEC)
-    else:
-        import tempfile  # here, because the keeper never needs it and it takes long to load
-
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
+    fd = _nameless_file()
     view = memoryview(data)
     try:
         while view:
@@ -53,6 +53,22 @@ def payload(data: bytes) -> int:
         os.close(fd)
         raise
     return fd
+
+
+def _nameless_file() -> int:
+    """In memory where the kernel has such files and nobody denies them, as seccomp profiles do; else on disk."""
+    if LINUX:
+        try:
+            return os.memfd_create("nacre", os.MFD_CLOEXEC)
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOSYS, errno.EACCES):
+                raise
+    import tempfile  # here, because the keeper hardly ever needs it and it takes long to load
+
+    from nacre.temporary import temporary_directory
+
+    with tempfile.TemporaryFile(dir=temporary_directory()) as file:
+        return os.dup(file.fileno())
 
 
 def state_directory() -> str:

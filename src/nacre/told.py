@@ -9,8 +9,8 @@ import os
 
 from nacre.frozen import frozen
 
-_LONGEST = 4 * 1024 * 1024
-"""Bytes; no environment is larger (`execve` takes no more)."""
+MAX_STATE_BYTES = 4 * 1024 * 1024
+"""No environment is larger (`execve` takes no more)."""
 
 
 @frozen(kw_only=True)
@@ -26,8 +26,8 @@ class Told:
 
 def told(state: int) -> Told:
     """What is in the file that it was given for that."""
-    data = os.pread(state, _LONGEST + 1, 0)
-    if len(data) > _LONGEST:
+    data = os.pread(state, MAX_STATE_BYTES + 1, 0)
+    if len(data) > MAX_STATE_BYTES:
         return Told()
     entries = data.decode("utf-8", "surrogateescape").split("\0")
     stages: tuple[int, ...] = ()

@@ -23,10 +23,11 @@ from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen, replace
 from nacre.gate import Gate
-from nacre.guard import Guard, remember, restored
+from nacre.guard import Protection, remember, restored
+from nacre.heap import note_output
 from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
-from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
+from nacre.keeper.happenings import Began, NeverBegan, Printed, Promoted, Stopped, Vanished, never_began
 from nacre.keeper.lacks import LACKS
 from nacre.keeper.live import Stillborn
 from nacre.observe.events import Observer
@@ -180,13 +181,18 @@ class Bash:
         pid, undone, denied = None, list[str](), list[str]()
         state = carry.state if carry is not None else file_for_stages(plan)
         try:
-            guard: Guard | None = None
+            guard: Protection | None = None
             try:
                 guard = await remember(plan)
             except OSError as error:  # what it might do could not be undone
                 run: Live = Stillborn(lacking(error))
             else:
-                run = await started(self.engine, plan, ctx.cancel, state)
+                try:
+                    run = await started(self.engine, plan, ctx.cancel, state)
+                except BaseException:
+                    if guard is not None:
+                        guard.release()
+                    raise
             following = Following(run, collector, request, ctx, plan)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
@@ -216,6 +222,7 @@ class Bash:
         assert isinstance(happening, NeverBegan | Stopped | Vanished | Promoted)
         outcome, task = outcome_of(happening, plan), following.task
         out, err, both = collector.captured()
+        note_output(both.seen)
         remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
         remarks += remarks_on_stages(ended, outcome)
         if (plan.confinement or plan.place is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
@@ -246,7 +253,7 @@ class Bash:
                 task=task,
                 spill=spill,
                 elsewhere=not self.engine.shows(plan, plan.spill_dir if task is None else task.output_file),
-                enforced=() if pid is None else plan.enforced,
+                enforced=() if pid is None else still_enforced(plan, guard, following.unheld),
                 remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
                 hidden=plan.hidden,
             )
@@ -255,7 +262,7 @@ class Bash:
 
 def lacking(error: OSError) -> NeverBegan:
     """There is no descriptor, most likely."""
-    return NeverBegan(error.errno or 0, error.strerror or str(error))
+    return never_began(error)
 
 
 async def answered(
@@ -289,7 +296,13 @@ def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
     return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
 
 
-async def settled(run: Live, guard: Guard, grace: float) -> list[str]:
+def still_enforced(plan: Plan, guard: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
+    """The rules that the kernel has enforced to the end of the run, here or `elsewhere`."""
+    unheld = elsewhere if guard is None else elsewhere | guard.unheld
+    return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
+
+
+async def settled(run: Live, guard: Protection, grace: float) -> list[str]:
     """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
     try:
         if run.listening:  # what an ended one has left running stays

@@ -81,7 +81,7 @@ class Limits:
     cpu: float | None = None
     """Seconds of computing, all processes together."""
     processes: int | None = None
-    """How many at once."""
+    """How many at once. Of threads, four times as many, and at least 256."""
     file_size: int | None = None
     """Bytes of any file that it writes."""
     open_files: int | None = None
@@ -109,7 +109,9 @@ class ToolContext:
     writable: tuple[StrPath, ...] = ()
     """For `workspace`: more directories that may be written."""
     protected: tuple[StrPath, ...] = ()
-    """For `workspace`: paths in it that may only be read, beside git's hooks and configuration and `.claude`."""
+    """For `workspace`: paths in it that may only be read, beside those that always are (docs/sandbox.md)."""
+    unprotected: tuple[str, ...] = ()
+    """For `workspace`: names that always are protected and may be written this time, such as `AGENTS.md`."""
     hidden: tuple[StrPath, ...] = ()
     """Paths that a confined command cannot read."""
     strict: bool = False
@@ -175,8 +177,18 @@ class Plan:
     """Paths to be compared before and after."""
     roots: tuple[str, ...] = ()
     """Where it may write: what is put in the way of those is removed there, and nowhere else."""
+    repositories: tuple[str, ...] = ()
+    """Git directories in which it may leave no links, and no steps that run programs."""
+    mounted: tuple[str, ...] = ()
+    """Protected paths that mounts hold, which come off when somebody outside replaces what is there."""
+    covered: tuple[str, ...] = ()
+    """Hidden paths that mounts alone hide."""
+    own_code: tuple[str, ...] = ()
+    """Those of `mounted` that are too large to be compared."""
     unset: tuple[str, ...] = ()
     """Variables that it is not to have, for an engine that lays an environment of its own below."""
+    deferred: tuple[str, ...] = ()
+    """Variables of `env` that came with the call and that bash gets once tag and limits are in place."""
     place: Any = None
     """What the engine needs to know to start it."""
     session: bool = False

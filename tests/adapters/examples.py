@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -15,7 +17,7 @@ def does_what_it_says(name: str, directory: Path) -> None:
     """It prints what its comments say, a line each."""
     path = ROOT / "examples" / name
     words = [sys.executable, str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=directory, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, cwd=directory, check=False)
     assert done.returncode == 0, done.stderr
     shown = re.findall(r"^ *print\(.*\)  # (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert shown

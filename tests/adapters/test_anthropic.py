@@ -36,6 +36,7 @@ from tests.adapters.conversation import (
 from tests.adapters.ending import ENDINGS, ended_by
 from tests.adapters.examples import does_what_it_says, shown_for
 from tests.support.lifeline import Lifeline
+from tests.support.waiting import turn_loop
 
 pytestmark = pytest.mark.framework
 
@@ -191,7 +192,7 @@ async def test_a_restart_ends_the_command_of_another_call(tmp_path: Path, life: 
     running = asyncio.create_task(tool.call({"command": f"{life.hold} echo begun; sleep 600"}))
     await life.held()
     waiting = asyncio.create_task(tool.call({"command": "touch made"}))
-    await asyncio.sleep(0)  # it is in the queue now
+    await turn_loop()  # it is in the queue now
     assert await tool.call({"restart": True}) == RESTARTED
     assert life.over
     assert "cancelled" in await running
@@ -205,7 +206,7 @@ async def test_a_restart_that_is_cancelled_has_restarted_nevertheless(tmp_path: 
     running = asyncio.create_task(tool.call({"command": f"{life.hold} sleep 600"}))
     await life.held()
     restart = asyncio.create_task(tool.call({"restart": True}))
-    await asyncio.sleep(0)
+    await turn_loop()
     restart.cancel()
     await asyncio.gather(running, restart, return_exceptions=True)
     assert await tool.call({"command": "echo ${COLOUR-none}"}) == "none"

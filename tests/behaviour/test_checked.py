@@ -17,7 +17,8 @@ from nacre.policy.own import rule
 from nacre.policy.policy import Exemption
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Refused
-from tests.support.waiting import PATIENCE
+from tests.support.quoting import quote
+from tests.support.waiting import PATIENCE, turn_loop
 
 TOUCH = rule(
     "no-touch",
@@ -61,7 +62,7 @@ async def test_what_asks_runs_when_the_caller_approves(tmp_path: Path, awaited: 
 
     async def later(verdict: Verdict) -> bool:
         seen.append(verdict)
-        await asyncio.sleep(0)
+        await turn_loop()
         return True
 
     def at_once(verdict: Verdict) -> bool:
@@ -114,7 +115,7 @@ async def test_an_approver_that_fails_fails_the_call_and_runs_nothing(tmp_path: 
 
 async def test_the_check_is_about_the_directory_and_variables_of_the_call(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
-    above = await nacre.run(f"rm -rf {tmp_path}", cwd=tmp_path / "inner")
+    above = await nacre.run(f"rm -rf {quote(tmp_path)}", cwd=tmp_path / "inner")
     assert isinstance(above.outcome, Refused)
     known = await nacre.run('rm -rf "$X"/*', cwd=tmp_path, env={"X": "inner"})
     assert known.outcome == Exited(0)
@@ -135,7 +136,7 @@ async def test_a_session_is_checked_where_it_stands(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     await session.run("cd inner")
-    result = await session.run(f"rm -rf {tmp_path}")
+    result = await session.run(f"rm -rf {quote(tmp_path)}")
     assert isinstance(result.outcome, Refused)
     assert (tmp_path / "inner").exists()
 
@@ -145,9 +146,9 @@ async def test_an_exemption_lifts_one_rule_in_one_place_and_the_floor_stays(tmp_
     bash = Bash(replace(DEFAULT, policy=policy))
     place = tmp_path / "a" / "b"
     place.mkdir(parents=True)
-    lifted = await bash.run(f"rm -rf {tmp_path}/a", ToolContext(working_dir=place))
+    lifted = await bash.run(f"rm -rf {quote(tmp_path)}/a", ToolContext(working_dir=place))
     assert lifted.outcome == Exited(0)
-    beside = await bash.run(f"true || rm -rf {tmp_path}/a /etc", ToolContext(working_dir=tmp_path))
+    beside = await bash.run(f"true || rm -rf {quote(tmp_path)}/a /etc", ToolContext(working_dir=tmp_path))
     assert isinstance(beside.outcome, Refused)
     floor = await bash.run("true || rm -rf /", ToolContext(working_dir=tmp_path))
     assert isinstance(floor.outcome, Refused)
@@ -171,11 +172,11 @@ async def test_a_policy_that_refuses_the_rest_by_a_word_asks_nobody(tmp_path: Pa
 
 async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: Path) -> None:
     monitor = tmp_path / "monitor"
-    monitor.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    monitor.write_text(f"#!/bin/sh\ntouch {quote(tmp_path)}/ran\n")
     monitor.chmod(0o755)
     ctx = ToolContext(working_dir=tmp_path)
     await nacre.run("git init -q . && touch f && git add f", cwd=tmp_path)
-    await nacre.run(f"git config core.fsmonitor {monitor}", cwd=tmp_path)
+    await nacre.run(f"git config core.fsmonitor {quote(quote(monitor))}", cwd=tmp_path)
     bash = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
     result = await bash.run("git ls-files", ctx)
     assert result.stdout == "f\n"

@@ -42,7 +42,7 @@ FLOOD = """
 
 @pytest.mark.slow
 def test_four_gigabytes_cost_next_to_no_memory_and_no_more_disk_than_the_cap() -> None:
-    seen = json.loads(run_host(FLOOD, "head -c 4G /dev/zero", within=110))
+    seen = json.loads(run_host(FLOOD, "head -c 4G /dev/zero"))
     total, half = 4 * 1024 * MIB, MIB // 2
     assert seen == {
         "growth": seen["growth"],
@@ -60,7 +60,7 @@ def test_four_gigabytes_cost_next_to_no_memory_and_no_more_disk_than_the_cap() -
 
 def test_a_flood_of_small_writes_costs_next_to_no_memory_either() -> None:
     text = "i=0; while ((i++ < 100000)); do echo $i; echo $i >&2; done"
-    seen = json.loads(run_host(FLOOD, text, within=110))
+    seen = json.loads(run_host(FLOOD, text))
     assert seen["growth"] < 32 * MIB
     assert seen["counts"][1][0] == 2 * sum(len(f"{i}\n") for i in range(1, 100_001))
 

@@ -14,9 +14,10 @@ from nacre import Bash, Request, Result, ToolContext
 from nacre.keeper.client import client
 from nacre.result import Exited, Lost, Running
 from nacre.tasks import Match, Tasks
-from tests.support.census import children, cost, forked_keepers, is_alive, ready_shells, state, status
+from tests.support.census import Cost, children, cost, forked_keepers, is_alive, ready_shells, state, status
 from tests.support.lifeline import Gate
-from tests.support.waiting import until, wait_until
+from tests.support.quoting import quote
+from tests.support.waiting import PATIENCE, turn_loop, until, until_steady, wait_until
 
 pytestmark = pytest.mark.linux
 
@@ -50,6 +51,25 @@ async def is_back(keeper: int) -> None:
     await until(lambda: ready_shells(keeper), "it to be ready for another")
 
 
+async def costs_at_rest(*keepers: int) -> list[Cost]:
+    """What each holds while it waits with one child. A shell can be seen before its keeper has closed the ends that are
+    the shell's; a keeper that has done so sleeps until the next message."""
+
+    def idle() -> list[Cost]:
+        before = [state(keeper) for keeper in keepers]
+        held = [cost(keeper) for keeper in keepers]
+        after = [state(keeper) for keeper in keepers]
+        resting = {*before, *after} == {"S"} and all(each.children == 1 for each in held)
+        return held if resting else []
+
+    await until(lambda: all(ready_shells(keeper) or forked_keepers(keeper) for keeper in keepers), "their children")
+    held = list[Cost]()
+    while not held:
+        await until(idle, "keepers at rest")
+        held = await until_steady(idle)
+    return held
+
+
 async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, ctx: ToolContext) -> None:
     first = await keeper_of(bash, ctx)
     assert first != client().pid
@@ -61,13 +81,12 @@ async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, 
 async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
-    before = cost(keeper), cost(client().pid)
-    assert (before[0].children, before[1].children) == (1, 1)
+    before = await costs_at_rest(keeper, client().pid)
     for _ in range(50):
         assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
         await is_back(keeper)
     # a second shell is kept for a second where commands come without a pause
-    await until(lambda: (cost(keeper), cost(client().pid)) == before, "all to be as before")
+    await until(lambda: [cost(keeper), cost(client().pid)] == before, "all to be as before")
 
 
 async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:
@@ -76,7 +95,7 @@ async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, 
     result = await bash.run(Request("echo $PPID; sleep 300", yield_after=0.1), ctx)
     assert isinstance(result.outcome, Running)
     task, tasks = result.outcome.task, Tasks(tmp_path / "tasks")
-    assert (await tasks.wait(task, until=Match(f"^{keeper}$"), timeout=20)).met
+    assert (await tasks.wait(task, until=Match(f"^{keeper}$"), timeout=PATIENCE)).met
     assert await keeper_of(bash, ctx) != keeper
     await tasks.kill(task, grace=0)
     await until(lambda: not is_alive(keeper), "it to go with its task")
@@ -95,7 +114,8 @@ async def test_what_is_left_running_keeps_its_private_directory(bash: Bash, tmp_
     if "workspace" not in bash.access_modes:
         pytest.skip("nothing confines here")
     ctx = ToolContext(working_dir=tmp_path, access="workspace")
-    left = f"({gate.wait}; cd $TMPDIR && pwd >{tmp_path}/there; echo >>{tmp_path}/done) </dev/null >/dev/null 2>&1 &"
+    work = f'{gate.wait}; cd "$TMPDIR" && pwd >{quote(tmp_path)}/there; echo >>{quote(tmp_path)}/done'
+    left = f"({work}) </dev/null >/dev/null 2>&1 &"
     result = await bash.run(Request(left, yield_after=30, leftovers="keep"), ctx)
     assert result.outcome == Exited(0)
     gate.open()
@@ -126,8 +146,7 @@ async def test_one_that_is_killed_as_it_is_handed_a_command_costs_no_command_tha
         keeper = await keeper_of(bash, ctx)
         await is_back(keeper)
         running = asyncio.ensure_future(ran(number))
-        for _ in range(number % 8):  # turns of the loop, until it is asked for and beyond
-            await asyncio.sleep(0)
+        await turn_loop(number % 8)  # turns of the loop, until it is asked for and beyond
         os.kill(keeper, signal.SIGKILL)
         result, begun = await running
         whole = (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
@@ -155,7 +174,7 @@ async def test_who_may_write_nowhere_leaves_no_directory_while_its_keeper_waits(
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     ctx = ToolContext(working_dir=tmp_path, access="restricted")
-    for command in ("true", "echo a >$TMPDIR/a"):
+    for command in ("true", 'echo a >"$TMPDIR/a"'):
         await keeper_of(bash, ctx, command)
         await until(lambda: not os.listdir(place), "its directory to be removed")
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash
+from tests.support.descriptors import need_descriptors
 from tests.support.hosts import ROOT, command, run_host
 from tests.support.lifeline import Gate
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -26,12 +27,13 @@ def test_a_host_may_have_closed_its_standard_streams(closed: str, tmp_path: Path
     """
     answer = tmp_path / "answer"
     shell = ["bash", "-c", f'"$@" {closed}', "bash", *command(program, answer)]
-    subprocess.run(shell, check=True, timeout=60, cwd=ROOT)
+    subprocess.run(shell, check=True, timeout=PATIENCE, cwd=ROOT)
     assert answer.read_text() == f"{[(f'{i}{chr(10)}in', 'e' + chr(10)) for i in range(5)]} True\n"
 
 
 @pytest.mark.parametrize(("soft", "hard"), [(64, 4096), (256, 256), (128, 128)])
 def test_a_host_with_few_descriptors_runs_many_commands_all_the_same(soft: int, hard: int) -> None:
+    need_descriptors(hard)
     program = f"""
         import resource
         resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
@@ -45,6 +47,7 @@ def test_a_host_with_few_descriptors_runs_many_commands_all_the_same(soft: int, 
 
 
 def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
+    need_descriptors(3000)
     program = """
         import resource, nacre
         resource.setrlimit(resource.RLIMIT_NOFILE, (200, 3000))
@@ -54,6 +57,7 @@ def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
 
 
 def test_a_limit_that_the_host_sets_after_its_first_command_is_its_own_affair() -> None:
+    need_descriptors(3000)
     program = """
         import resource, nacre
         resource.setrlimit(resource.RLIMIT_NOFILE, (200, 3000))
@@ -68,6 +72,7 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
     program = """
         import asyncio, os, sys, nacre
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
+        from tests.support.quoting import quote
 
         async def main():
             limit_descriptors(100)
@@ -82,7 +87,7 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
                         with no_descriptor_left() as held:
                             for spare in range(12):
                                 text = "echo >>RAN; echo out; echo err >&2; head -c 200000 /dev/zero | wc -c"
-                                result = await bash.run(text.replace("RAN", f"{sys.argv[3]}/{spare}"))
+                                result = await bash.run(text.replace("RAN", f"{quote(sys.argv[3])}/{spare}"))
                                 said = (result.stdout, result.stderr)
                                 whole = result.ok and said == ("out\\n200000\\n", "err\\n")
                                 assert whole or type(result.outcome).__name__ == "NotStarted", (spare, result)
@@ -298,14 +303,16 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
 
         asyncio.run(main())
     """
-    assert run_host(program, tmp_path / "tasks", access) == "[False, True]\n[]\n"
+    place = tmp_path / "place"  # not the project: where nothing can be mounted, nacre's own code is in no workspace
+    place.mkdir()
+    assert run_host(program, tmp_path / "tasks", access, cwd=place) == "[False, True]\n[]\n"
 
 
 @pytest.mark.parametrize(
     ("asked", "remark"),
     [
         ("Request('sleep 300 & exit 7')", "What it left running is no task: Too many open files."),
-        ("Request('sleep 4; exit 7', yield_after=1)", "It could not go on as a task: Too many open files."),
+        ("Request('sleep 6; exit 7', yield_after=3)", "It could not go on as a task: Too many open files."),
     ],
 )
 def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(asked: str, remark: str) -> None:
@@ -336,6 +343,7 @@ def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as
         from nacre.keeper.orphans import end_orphans
         from nacre.keeper.processes import RLIMIT_LOCKS
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
+        from tests.support.waiting import turn_loop
 
         async def main():
             tag = os.getpid() << 22  # nobody else's
@@ -345,10 +353,10 @@ def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as
             with no_descriptor_left() as held:
                 print(await end_orphans(tag, tag), left.poll())
                 ending = asyncio.ensure_future(end_orphans(tag, tag))
-                await asyncio.sleep(0)
+                await turn_loop()
                 os.close(held.pop())
                 print(await ending)
-            print(left.wait(10))
+            print(left.wait())
 
         asyncio.run(main())
     """

@@ -14,6 +14,7 @@ from nacre import Bash, Result
 from nacre.result import Exited
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
+from tests.support.waiting import PATIENCE
 
 
 def done(result: Result) -> tuple[object, str]:
@@ -32,7 +33,7 @@ def test_several_event_loops_in_threads_share_one_bash(bash: Bash) -> None:
     barrier = threading.Barrier(8)
 
     async def several(name: int) -> list[str]:
-        barrier.wait(20)
+        barrier.wait(PATIENCE)
         return [result.stdout for result in await asyncio.gather(*(bash.run(f"echo {name}.{i}") for i in range(10)))]
 
     with ThreadPoolExecutor(8) as pool:

@@ -16,11 +16,12 @@ from nacre import Bash, Profile, Request, Session, ToolContext
 from nacre.keeper import liverun
 from nacre.keeper.client import client
 from nacre.keeper.processes import children_of, look
+from nacre.keeper.run import GIVE_UP
 from nacre.result import Exited, TimedOut
 from tests.support.census import ready_shells
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import until, until_steady
+from tests.support.waiting import TIME_LIMITS_S, turn_loop, until, until_steady
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
 
@@ -41,9 +42,12 @@ def test_a_host_that_changes_its_group_gets_another_keeper_and_its_commands_run(
 
 @pytest.mark.linux
 async def test_a_daemon_that_sheds_its_tag_dies_with_a_lone_run(bash: Bash, life: Lifeline) -> None:
-    daemon = f"{life.hold} (ulimit -S -x 5; setsid -f sleep 60 </dev/null >/dev/null 2>&1); sleep 999"
-    result = await bash.run(Request(daemon, timeout=1))
-    assert (result.outcome, result.running, life.over) == (TimedOut(1), (), True)
+    daemon = f"{life.hold} (ulimit -S -x 5; setsid -f sleep 60 </dev/null >/dev/null 2>&1); echo ready; sleep 999"
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(daemon, timeout=limit))
+        if result.stdout:
+            break
+    assert (result.outcome, result.running, life.over) == (TimedOut(limit), (), True)
 
 
 @pytest.mark.linux
@@ -60,12 +64,14 @@ def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: 
 
 
 async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(liverun, "_KEEPER_LATE", 0.5)
+    late = 0.5
+    monkeypatch.setattr(liverun, "_KEEPER_LATE", late)
     bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = (await bash.run("echo $PPID")).stdout
-    task = asyncio.create_task(bash.run(Request("echo hi", timeout=1)))
-    await asyncio.sleep(0)  # it begins
-    time.sleep(4)  # longer than any keeper may be late
+    limit = 5.0
+    task = asyncio.create_task(bash.run(Request("echo hi", timeout=limit)))
+    await turn_loop()  # it begins
+    time.sleep(limit + bash.profile.grace + GIVE_UP + 2 * late)  # the keeper would have had to tell its end by then
     result = await task
     assert (result.outcome, result.stdout) == (Exited(0), "hi\n")
     assert (await bash.run("echo $PPID")).stdout == keeper
@@ -182,9 +188,12 @@ def test_a_session_survives_a_moment_without_descriptors() -> None:
 @pytest.mark.linux
 async def test_a_process_whose_first_thread_has_ended_is_alive(bash: Bash, life: Lifeline) -> None:
     program = "import threading, time, ctypes; threading.Thread(target=time.sleep, args=(60,)).start(); "
-    program += "ctypes.CDLL(None).pthread_exit(None)"
-    result = await bash.run(Request(f'{life.hold} python3 -c "{program}"', timeout=1.5))
-    assert (result.outcome, result.running, life.over) == (TimedOut(1.5), (), True)
+    program += "print('ready', flush=True); ctypes.CDLL(None).pthread_exit(None)"
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(f'{life.hold} python3 -c "{program}"', timeout=limit))
+        if result.stdout:
+            break
+    assert (result.outcome, result.running, life.over) == (TimedOut(limit), (), True)
 
 
 async def test_a_session_is_not_needed_to_be_told_of_an_excursion(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
                 others.append(bash.stream("echo; sleep 300"))
                 await anext(others[-1])
             left = f"(setsid sleep 300 & echo $!); sleep 300"
-            async for event in bash.stream(Request(left, timeout=1)):
+            async for event in bash.stream(Request(left, timeout=5)):
                 if isinstance(event, Chunk):
                     none = few_descriptors(client().pid, 64)
                     none.__enter__()
@@ -117,14 +117,14 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
 
         asyncio.run(main())
     """
-    assert run_host(program) == "timed out after 1 s\ngone\n"
+    assert run_host(program) == "timed out after 5 s\ngone\n"
 
 
 @pytest.mark.parametrize(
     ("end", "options", "remark"),
     [
         ("({wait}) & exit 7", "leftovers='detach'", "What it left running is no task: Too many open files."),
-        ("sleep 4; exit 7", "yield_after=2", "It could not go on as a task: A task cannot be kept in "),
+        ("sleep 6; exit 7", "yield_after=4", "It could not go on as a task: A task cannot be kept in "),
     ],
 )
 def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(

@@ -19,7 +19,8 @@ from nacre.types import Access, Plan
 from tests.support.census import fds, forked_keepers, parent_and_session, state
 from tests.support.hosts import kill, run_host
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import until, wait_until
+from tests.support.quoting import quote
+from tests.support.waiting import turn_loop, until, wait_until
 
 
 @pytest.mark.parametrize("noticed", [True, False])
@@ -30,8 +31,8 @@ async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
     await life.held()
     keeper = client()
     os.kill(keeper.pid, signal.SIGKILL)
-    while noticed and not keeper.dead:  # noqa: ASYNC110 (until the very turn)
-        await asyncio.sleep(0)
+    while noticed and not keeper.dead:
+        await turn_loop()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -75,7 +76,7 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
         from nacre.keeper.client import client
 
         async def main():
-            is_there = "until [[ $(ps -o comm= -p $!) == *sleep ]]; do :; done"
+            is_there = "until [[ $(</proc/$!/comm) == sleep ]]; do :; done"
             left = f"{sys.argv[1]} sleep 300 >/dev/null 2>&1 & {is_there}; head -c 3000000 /dev/zero"
             await Bash().run(Request(left, leftovers="keep"))
             os.kill(client().pid, signal.SIGKILL)
@@ -100,7 +101,7 @@ async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bas
     os.kill(keeper.pid, signal.SIGSTOP)
     await until(lambda: state(keeper.pid) == "T", "it to stand still")
     running = [asyncio.ensure_future(bash.run(Request("true", timeout=3600))) for _ in range(500)]
-    await asyncio.sleep(0)
+    await turn_loop()
     ctx = ToolContext(access=access)
     async with asyncio.timeout(60):
         assert (await bash.run(Request("echo late", timeout=60), ctx)).output == "late\n"
@@ -212,7 +213,7 @@ async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_
 
     monkeypatch.setattr(Client, "start", start_and_kill)
     async with asyncio.timeout(20):
-        result = await bash.run(f"echo ran >> {tmp_path}/ran; sleep 300", ToolContext(cancel=cancel))
+        result = await bash.run(f"echo ran >> {quote(tmp_path)}/ran; sleep 300", ToolContext(cancel=cancel))
     assert asks == 2
     assert result.outcome == Cancelled()
     assert not (tmp_path / "ran").exists()

@@ -22,7 +22,7 @@ def test_a_run_whose_own_keeper_is_killed_leaves_no_private_directory(tmp_path: 
         async def main():
             bash = Bash()
             ctx = ToolContext(access="restricted")
-            request = Request("echo > $TMPDIR/file; echo $PPID; sleep 300", leftovers="detach")
+            request = Request('echo > "$TMPDIR/file"; echo $PPID; sleep 300', leftovers="detach")
             async for event in bash.stream(request, ctx):
                 if isinstance(event, Chunk):
                     print(len(os.listdir(sys.argv[1])))

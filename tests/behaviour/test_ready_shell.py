@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ import pytest
 from nacre import Bash, Request, ToolContext
 from nacre.result import Exited, Signalled, TimedOut
 from tests.support.census import is_alive, ready_shells
+from tests.support.commands import CHILDREN_OF_PARENT
 from tests.support.hosts import kill, run_host
-from tests.support.processes import as_user
+from tests.support.users import as_user, directory_of, free_uid
 from tests.support.waiting import wait_until
 
 
@@ -77,12 +77,12 @@ async def test_time_counts_from_the_command_not_from_its_shell(bash: Bash) -> No
     await bash.run("sleep 1")
     result = await bash.run(Request("sleep 999", timeout=0.5))
     assert result.outcome == TimedOut(0.5)
-    assert 0.4 < result.duration < 30
+    assert result.duration >= 0.4
 
 
 async def test_a_command_that_kills_every_child_of_its_parent_harms_only_itself(bash: Bash) -> None:
     for _ in range(20):
-        suicide = await bash.run("pkill -9 -P $PPID; echo not here")
+        suicide = await bash.run(f"kill -9 $({CHILDREN_OF_PARENT}); echo not here")
         assert suicide.outcome == Signalled(9)
         result = await bash.run("echo alive")
         assert (result.outcome, result.output) == (Exited(0), "alive\n")
@@ -91,7 +91,7 @@ async def test_a_command_that_kills_every_child_of_its_parent_harms_only_itself(
 async def test_a_command_that_kills_its_siblings_after_its_own_end_harms_none_that_comes_later(bash: Bash) -> None:
     for _ in range(20):
         await bash.run("true")  # without a pause: there may be a second one ready
-    siblings = "others=$(pgrep -P $PPID)"
+    siblings = f"others=$({CHILDREN_OF_PARENT})"
     killer = await bash.run(Request(f"{siblings}; (sleep 0.3; kill -9 $others) & kill -9 $$", leftovers="keep"))
     result = await bash.run("sleep 1; echo alive")
     assert (killer.outcome, result.outcome, result.output) == (Signalled(9), Exited(0), "alive\n")
@@ -158,10 +158,11 @@ def test_what_stands_ready_gives_way_where_no_more_processes_may_be_had() -> Non
 
         asyncio.run(main())
     """
-    through = as_user(54321)
-    with tempfile.TemporaryDirectory() as store:
-        os.chown(store, 54321, 54321)
-        assert run_host(program, store, through=through) == "exit 0 fine\n []\n"
+    uid = free_uid()
+    through = as_user(uid)
+    with directory_of(uid) as home:
+        env = {"HOME": str(home), "TMPDIR": str(home), "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+        assert run_host(program, home / "tasks", through=through, cwd=home, env=env) == "exit 0 fine\n []\n"
 
 
 async def test_a_leftover_is_not_mistaken_for_a_ready_shell(bash: Bash) -> None:

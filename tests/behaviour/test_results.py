@@ -10,6 +10,7 @@ import pytest
 
 from nacre import Bash, Chunk, CommandFailed, Limits, Request, Result, ToolContext
 from nacre.result import Exited, NotStarted, Spill
+from tests.support.quoting import quote
 from tests.support.said import parts, plainly, said
 
 MIB = 1024 * 1024
@@ -215,7 +216,7 @@ async def test_a_character_split_over_two_writes_stays_one_even_with_stderr_in_b
 ) -> None:
     script = tmp_path / "write"
     os.mkfifo(tmp_path / "seen")
-    script.write_text(f"printf 'a\\xe2\\x82'; echo between >&2; read -r _ <{tmp_path}/seen; printf '\\xacb'")
+    script.write_text(f"printf 'a\\xe2\\x82'; echo between >&2; read -r _ <{quote(tmp_path)}/seen; printf '\\xacb'")
     events: list[Chunk] = []
     async for event in bash.stream(f". {script}"):
         if isinstance(event, Chunk):
@@ -269,7 +270,7 @@ async def test_cd_and_variables_do_not_leak_into_the_next_call(bash: Bash, tmp_p
     (tmp_path / "below").mkdir()
     await bash.run(Request("cd below; export LEAK=1; umask 0", cwd=tmp_path))
     result = await bash.run(Request("pwd; echo ${LEAK-none}; umask", cwd=tmp_path))
-    assert result.stdout.split() == [str(tmp_path), "none", f"{current_umask():04o}"]
+    assert result.stdout.splitlines() == [str(tmp_path), "none", f"{current_umask():04o}"]
 
 
 def current_umask() -> int:

@@ -15,7 +15,7 @@ from nacre.frozen import replace
 from nacre.keeper import liverun
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
-from tests.support.commands import STUBBORN
+from tests.support.commands import STUBBORN, processes_with_word
 from tests.support.hosts import kill, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
@@ -39,7 +39,7 @@ async def idle_keeper_of(bash: Bash) -> int:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
 async def test_a_shell_that_a_signal_ended_returns_at_once_and_says_so(bash: Bash, number: signal.Signals) -> None:
     command = f"echo before; kill -{number.value} $$; echo after"
-    result = await asyncio.wait_for(bash.run(command), 10)
+    result = await asyncio.wait_for(bash.run(command), PATIENCE)
     assert result == Result(
         command=command,
         cwd=os.getcwd(),
@@ -62,7 +62,7 @@ async def test_a_polite_signal_to_the_parent_harms_nobody(bash: Bash, name: str)
 
 async def test_a_word_of_the_command_is_in_no_argument_list(bash: Bash) -> None:
     word = f"word{secrets.token_hex(6)}"
-    result = await bash.run(f"pkill -f {word}; echo alive")
+    result = await bash.run(f"{processes_with_word(word)}; echo alive")
     assert (result.outcome, result.output) == (Exited(0), "alive\n")
 
 
@@ -156,8 +156,8 @@ async def test_runs_that_start_while_keepers_die_are_done_or_lost_and_none_hangs
                 kill(keeper)
 
     killing = asyncio.create_task(kill_keepers())
-    results = await asyncio.wait_for(asyncio.gather(*(bash.run("echo done") for _ in range(100))), 60)
-    await asyncio.wait_for(killing, 60)
+    results = await asyncio.wait_for(asyncio.gather(*(bash.run("echo done") for _ in range(100))), PATIENCE)
+    await asyncio.wait_for(killing, PATIENCE)
     assert {(result.outcome, result.output) for result in results} <= {
         (Exited(0), "done\n"),
         (KILLED, "done\n"),
@@ -242,7 +242,7 @@ async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None
-    async for event in UNCHECKED.stream(Request(command, timeout=1)):
+    async for event in UNCHECKED.stream(Request(command, timeout=4)):
         if isinstance(event, Started):  # before that, the keeper could be stopped while it says so
             gate.open()
         elif isinstance(event, Ended):

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
+from nacre.keeper import processes
 from nacre.keeper.folder import LIVE
 from nacre.result import Exited, Killed, Lost, NotStarted, Running
 from nacre.tasks import Match, Tasks
-from tests.support.census import forked_keepers, is_alive, state
+from tests.support.census import forked_keepers, is_alive, need_to_see, state
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 COUNT = "for i in $(seq 40); do echo $i; sleep 0.05; done; exit 7"
 COUNTED = "".join(f"{number}\n" for number in range(1, 41))
@@ -32,7 +33,7 @@ HOST = """
             result = await bash.run(Request(sys.argv[2], mode="background"), ctx)
             print(result.task.id, flush=True)
         print("all", flush=True)
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
     asyncio.run(main())
 """
 
@@ -60,7 +61,7 @@ async def test_a_task_outlives_its_host_and_loses_nothing(
         assert host.stdout is not None
         ids = [host.stdout.readline().strip() for _ in range(count)]
         assert host.stdout.readline() == "all\n"
-        await tasks.wait(ids[0], until=Match("^5$"), timeout=30)
+        await tasks.wait(ids[0], until=Match("^5$"), timeout=PATIENCE)
         if whole_group:
             os.killpg(host.pid, signal.SIGKILL)
         else:
@@ -69,7 +70,7 @@ async def test_a_task_outlives_its_host_and_loses_nothing(
     assert {task.id for task in tasks.list(all=False)} <= set(ids)
     assert all(tasks.get(id).alive for id in ids)
     gate.open(count)
-    waited = await tasks.wait(ids, timeout=60)
+    waited = await tasks.wait(ids, timeout=PATIENCE)
     assert set(waited.met) == set(ids)
     for id in ids:
         output = tasks.output(id)
@@ -83,7 +84,7 @@ async def test_killing_the_keeper_of_a_foreground_command_ends_no_task(store: Pa
     task = await start(bash, store, COUNT)
     lost = await UNCHECKED.run("kill -9 $PPID; sleep 60")
     assert isinstance(lost.outcome, Lost)
-    await tasks.wait(task, timeout=60)
+    await tasks.wait(task, timeout=PATIENCE)
     output = tasks.output(task)
     assert (output.task.outcome, output.text) == (Exited(7), COUNTED)
     assert (await bash.run("echo next")).output == "next\n"
@@ -96,7 +97,7 @@ async def test_a_task_whose_keeper_is_killed_is_lost_and_nothing_of_it_lives(
     tasks = Tasks(store)
     task = await start(bash, store, f"{life.hold} setsid sleep 60 & sleep 60")
     os.kill(keeper_of(store, task), signal.SIGKILL)
-    waited = await tasks.wait(task, timeout=20)
+    waited = await tasks.wait(task, timeout=PATIENCE)
     assert waited.tasks[0].outcome == Lost("its keeper was killed")
     await life.ended()
 
@@ -139,7 +140,7 @@ async def test_a_reboot_is_told_from_a_killed_keeper_and_a_number_is_not_taken_f
     task = await start(bash, store, "sleep 60")
     facts = json.loads((store / task / "process.json").read_text())
     os.kill(facts["keeper"][0], signal.SIGKILL)
-    await tasks.wait(task, timeout=20)
+    await tasks.wait(task, timeout=PATIENCE)
     facts |= {"boot": "another", "pid": os.getpid(), "pgid": os.getpgrp(), "started": 1, "tag": 1}
     (store / task / "process.json").write_text(json.dumps(facts))
     assert tasks.get(task).outcome == Lost("the machine was restarted")
@@ -161,7 +162,7 @@ async def test_two_programs_that_share_a_store_get_in_nobodys_way(store: Path) -
                     await tasks.kill(result.task.id, grace=0)
                 print(result.task.id, kill)
             await asyncio.gather(*(one(number) for number in range(20)))
-            await tasks.wait([task.id for task in tasks.list(all=False)], timeout=30)
+            await tasks.wait([task.id for task in tasks.list(all=False)])
         asyncio.run(main())
     """
     said = await asyncio.gather(*(asyncio.to_thread(run_host, program, store) for _ in range(2)))
@@ -180,7 +181,7 @@ async def test_a_full_disk_is_told_and_spoils_nothing_else(bash: Bash, tmp_path:
         result = await bash.run(Request("head -c 3000000 /dev/zero; sleep 0.2; exit 7", mode="background"), ctx)
         assert result.task is not None
         task = result.task.id
-        await tasks.wait(task, timeout=20)
+        await tasks.wait(task, timeout=PATIENCE)
         ended = tasks.get(task)
         assert (ended.outcome, ended.bytes) == (Exited(7), 3_000_000)
         assert 0 < 3_000_000 - ended.dropped < 1 << 20
@@ -200,6 +201,20 @@ async def test_a_keeper_that_was_stopped_by_somebody_is_woken_to_end_its_task(st
     task = await start(bash, store, "sleep 60")
     os.kill(keeper_of(store, task), signal.SIGSTOP)
     assert tasks.get(task).alive
+    assert isinstance((await tasks.kill(task)).outcome, Killed)
+
+
+@pytest.mark.linux
+async def test_a_stopped_keeper_is_woken_where_proc_hides_it(
+    store: Path, bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As hidepid=2 does: a keeper is hidden from its own user."""
+    tasks = Tasks(store)
+    task = await start(bash, store, "sleep 60")
+    keeper = keeper_of(store, task)
+    started = processes.started
+    monkeypatch.setattr(processes, "started", lambda pid: 0 if pid == keeper else started(pid))
+    os.kill(keeper, signal.SIGSTOP)
     assert isinstance((await tasks.kill(task)).outcome, Killed)
 
 
@@ -226,7 +241,7 @@ async def test_hundreds_of_tasks_leave_nothing_open_in_the_host_or_its_keeper(st
         for _ in range(count):
             result = await bash.run(Request("exit 3", mode="background"), ctx)
             assert isinstance(result.outcome, Exited | Running | NotStarted)
-        await Tasks(store).wait([task.id for task in Tasks(store).list(all=False)], timeout=30)
+        await Tasks(store).wait([task.id for task in Tasks(store).list(all=False)], timeout=PATIENCE)
 
     await round(5)
     before = len(os.listdir("/proc/self/fd"))
@@ -242,4 +257,5 @@ def keeper_of(store: Path, task: str) -> int:
 
 
 def parent(pid: int) -> int:
+    need_to_see(pid)
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -18,19 +18,20 @@ from tests.support.commands import STUBBORN
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, TIME_LIMITS_S, until
 
 
 @pytest.mark.req("P-002", "M-11")
 async def test_a_timed_out_command_keeps_what_it_said_and_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
     command = f"{life.hold} echo partial; {STUBBORN}"
-    began = time.monotonic()
-    result = await bash.run(Request(command, timeout=1))
-    took = time.monotonic() - began
+    for limit in TIME_LIMITS_S:
+        result = await asyncio.wait_for(bash.run(Request(command, timeout=limit)), limit + PATIENCE)
+        if result.stdout:
+            break
     assert result == Result(
         command=command,
         cwd=os.getcwd(),
-        outcome=TimedOut(1.0),
+        outcome=TimedOut(limit),
         out=said("partial\n"),
         both=said("partial\n"),
         duration=result.duration,
@@ -38,19 +39,19 @@ async def test_a_timed_out_command_keeps_what_it_said_and_leaves_nothing_alive(b
         remarks=result.remarks,
     )
     assert life.over
-    assert took < 10  # which only a hang takes
 
 
 async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash, life: Lifeline) -> None:
-    request = Request(f"{life.hold} echo partial; {STUBBORN}", timeout=1)
-    began = time.monotonic()
-    results = await asyncio.gather(*(bash.run(request) for _ in range(20)))
-    took = time.monotonic() - began
+    for limit in TIME_LIMITS_S:
+        before = life.holders
+        request = Request(f"{life.hold} echo partial; {STUBBORN}", timeout=limit)
+        results = await asyncio.wait_for(asyncio.gather(*(bash.run(request) for _ in range(20))), limit + PATIENCE)
+        if all(result.stdout for result in results):
+            break
     assert [(result.outcome, result.output, result.running) for result in results] == [
-        (TimedOut(1.0), "partial\n", ())
+        (TimedOut(limit), "partial\n", ())
     ] * 20
-    assert (life.holders, life.over) == (20, True)
-    assert took < 20
+    assert (life.holders - before, life.over) == (20, True)
 
 
 @pytest.mark.linux  # `env -i` sheds the only tag there is without rlimits
@@ -60,8 +61,11 @@ async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
     daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
     other = asyncio.create_task(bash.run(f"{other_life.hold} {daemon}; {gate.wait}"))
     await other_life.held()
-    result = await bash.run(Request(f"{life.hold} {daemon}; sleep 999", timeout=1))
-    assert (result.outcome, life.over, other_life.over) == (TimedOut(1.0), True, False)
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(f"{life.hold} {daemon}; echo started; sleep 999", timeout=limit))
+        if result.stdout:
+            break
+    assert (result.outcome, life.over, other_life.over) == (TimedOut(limit), True, False)
     gate.open()
     kept = await other
     (process,) = kept.running
@@ -72,36 +76,51 @@ async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
 
 @pytest.mark.req("P-002")
 async def test_a_timed_out_command_can_clean_up_first(bash: Bash, tmp_path: Path) -> None:
-    command = "trap 'echo cleaned > f; echo bye; exit 3' TERM; sleep 999"
-    result = await bash.run(Request(command, timeout=1, cwd=tmp_path))
-    assert (result.outcome, result.stdout) == (TimedOut(1), "bye\n")
+    command = "trap 'echo cleaned > f; echo bye; exit 3' TERM; echo ready; sleep 999"
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(command, timeout=limit, cwd=tmp_path))
+        if result.stdout:
+            break
+    assert (result.outcome, result.stdout) == (TimedOut(limit), "ready\nbye\n")
     assert (tmp_path / "f").read_text() == "cleaned\n"
 
 
 async def test_a_stopped_process_is_ended_too(bash: Bash, life: Lifeline) -> None:
-    result = await bash.run(Request(f"{life.hold} kill -STOP $$", timeout=1))
-    assert (result.outcome, life.over) == (TimedOut(1), True)
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(f"{life.hold} kill -STOP $$", timeout=limit))
+        if life.holders:
+            break
+    assert (result.outcome, life.over) == (TimedOut(limit), True)
 
 
 async def test_a_command_that_keeps_forking_is_ended_too(life: Lifeline) -> None:
     forker = "trap '' TERM; f() { sleep 0.02; (f &) ; }; f & f & f & wait; sleep 60"
-    result = await UNCHECKED.run(Request(f"{life.hold} {forker}", timeout=1))
-    assert (result.outcome, result.running, life.over) == (TimedOut(1), (), True)
+    for limit in TIME_LIMITS_S:
+        result = await UNCHECKED.run(Request(f"{life.hold} {forker}", timeout=limit))
+        if life.holders:
+            break
+    assert (result.outcome, result.running, life.over) == (TimedOut(limit), (), True)
 
 
 async def test_a_leftover_outlives_the_timeout_of_the_run_that_left_it(bash: Bash, life: Lifeline, gate: Gate) -> None:
-    result = await bash.run(Request(f"{life.hold} ({gate.wait}) & echo done", timeout=1))
-    later = await bash.run(Request("sleep 999", timeout=1.2))
-    assert (result.outcome, later.outcome, life.over) == (Exited(0), TimedOut(1.2), False)
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(f"{life.hold} ({gate.wait}) & echo done", timeout=limit))
+        if result.outcome == Exited(0):
+            break
+    later = await bash.run(Request("sleep 999", timeout=limit + 0.2))
+    assert (result.outcome, later.outcome, life.over) == (Exited(0), TimedOut(limit + 0.2), False)
     gate.open()
     await life.ended()
 
 
 async def test_silence_is_remarked_upon_when_nothing_was_computing(bash: Bash) -> None:
-    result = await bash.run(Request("cat | sleep 999", timeout=1))
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request("cat | sleep 999", timeout=limit))
+        if result.remarks:
+            break
     (remark,) = result.remarks
-    assert remark == (
-        "No output for 1 s and nothing was computing; it may have been waiting for input "
+    assert re.sub(r"for \S+ s", "for N s", remark) == (
+        "No output for N s and nothing was computing; it may have been waiting for input "
         "(stdin is empty: pass answers by flags or `stdin`)."
     )
 
@@ -111,8 +130,11 @@ def test_half_a_second_of_it_is_not_said_to_be_a_whole_one() -> None:
 
 
 async def test_a_busy_command_is_not_said_to_be_waiting(bash: Bash) -> None:
-    result = await bash.run(Request("while :; do :; done", timeout=1))
-    assert (result.outcome, result.remarks) == (TimedOut(1.0), ())
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request("while :; do :; done", timeout=limit))
+        if not result.remarks:
+            break
+    assert (result.outcome, result.remarks) == (TimedOut(limit), ())
 
 
 @pytest.mark.req("P-002", "M-03")
@@ -140,10 +162,13 @@ async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and
     command = (
         f"{life.hold} (trap '' TERM; sleep 999; sleep 999) & trap 'echo >asked' TERM; while :; do sleep 0.01; done"
     )
-    run = asyncio.create_task(bash.run(Request(command, timeout=1, cwd=tmp_path)))
-    await until((tmp_path / "asked").exists, "TERM")
+    for limit in TIME_LIMITS_S:
+        run = asyncio.create_task(bash.run(Request(command, timeout=limit, cwd=tmp_path)))
+        await until(lambda: run.done() or (tmp_path / "asked").exists(), "TERM")  # noqa: B023
+        if (tmp_path / "asked").exists():
+            break
     os.kill(keeper, signal.SIGSTOP)
     subprocess.run(["sleep", "2"], check=True)
     os.kill(keeper, signal.SIGCONT)
     result = await run
-    assert (result.outcome, result.running, life.over) == (TimedOut(1), (), True)
+    assert (result.outcome, result.running, life.over) == (TimedOut(limit), (), True)

@@ -22,8 +22,9 @@ from nacre.tasks import Tasks
 from nacre.types import Access
 from tests.support.census import state
 from tests.support.lifeline import Gate
+from tests.support.quoting import quote
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import until, wait_until
+from tests.support.waiting import PATIENCE, turn_loop, until, wait_until
 
 Killed = Callable[[int], None]
 
@@ -64,22 +65,23 @@ async def test_a_command_that_was_not_heard_of_runs_once(
 ) -> None:
     if access not in bash.access_modes:
         pytest.skip("nothing confines here")
-    ctx = ToolContext(working_dir=tmp_path, access=access, output_dir=tmp_path / "tasks")
+    work = tmp_path / "work"
+    work.mkdir()
+    ctx = ToolContext(working_dir=work, access=access, output_dir=tmp_path / "tasks")
     for number in range(5):
         await bash.run("true", ctx)
         killed(1)
         result = await bash.run(Request(f"echo {number} | tee -a ran", yield_after=yield_after), ctx)
         assert (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
-    assert (tmp_path / "ran").read_text() == "0\n1\n2\n3\n4\n"
+    assert (work / "ran").read_text() == "0\n1\n2\n3\n4\n"
 
 
 async def test_many_at_once_run_once_each(bash: Bash, tmp_path: Path) -> None:
     await bash.run("true")
     keeper = client()
     stop(keeper)
-    running = [asyncio.ensure_future(bash.run(f"echo {n} >> {tmp_path}/ran; echo {n}")) for n in range(60)]
-    for _ in range(10):
-        await asyncio.sleep(0)  # they are asked for
+    running = [asyncio.ensure_future(bash.run(f"echo {n} >> {quote(tmp_path)}/ran; echo {n}")) for n in range(60)]
+    await turn_loop(10)  # they are asked for
     os.kill(keeper.pid, signal.SIGKILL)
     for number, result in enumerate(await asyncio.gather(*running)):
         assert (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
@@ -90,9 +92,9 @@ async def test_a_task_that_was_not_heard_of_is_begun_once(bash: Bash, killed: Ki
     store = tmp_path / "tasks"
     ctx = ToolContext(output_dir=store)
     killed(1)
-    result = await bash.run(Request(f"echo ran | tee -a {tmp_path}/ran; exit 7", mode="background"), ctx)
+    result = await bash.run(Request(f"echo ran | tee -a {quote(tmp_path)}/ran; exit 7", mode="background"), ctx)
     if isinstance(result.outcome, Running):
-        assert (await Tasks(store).wait(result.outcome.task, timeout=20)).met
+        assert (await Tasks(store).wait(result.outcome.task, timeout=PATIENCE)).met
     (task,) = Tasks(store).list()
     assert (task.outcome, Tasks(store).output(task.id).text) == (Exited(7), "ran\n")
     assert (tmp_path / "ran").read_text() == "ran\n"
@@ -108,13 +110,13 @@ async def test_a_command_that_was_to_become_a_task_before_anybody_had_heard_of_i
         result = await bash.run(request, ToolContext(output_dir=store))
         assert result.task is not None
         gate.open()
-        assert (await Tasks(store).wait(result.task.id, timeout=20)).met
+        assert (await Tasks(store).wait(result.task.id, timeout=PATIENCE)).met
         assert "\n20000\nlast\n" in (store / result.task.id / "output.log").read_text()
 
 
 async def test_who_goes_on_killing_keepers_is_heard_of(bash: Bash, killed: Killed, tmp_path: Path) -> None:
     killed(2)
-    result = await bash.run(f"echo ran >> {tmp_path}/ran")
+    result = await bash.run(f"echo ran >> {quote(tmp_path)}/ran")
     assert result.outcome == Lost("nacre's keeper process was killed")
     assert not (tmp_path / "ran").exists()
     assert (await bash.run("echo next")).stdout == "next\n"
@@ -132,7 +134,7 @@ REQUESTS = {
 async def test_what_is_called_off_meanwhile_is_not_begun(
     bash: Bash, killed: Killed, tmp_path: Path, kind: str, warm: bool
 ) -> None:
-    request = replace(REQUESTS[kind], command=f"echo ran >> {tmp_path}/ran")
+    request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
     for _ in range(10):
         cancel = Cancel()
         running, first = unheard(bash, request, ToolContext(cancel=cancel, output_dir=tmp_path / "tasks"), killed)
@@ -156,7 +158,7 @@ async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
     ctx = ToolContext(access=bash.access_modes[-1], output_dir=tmp_path / "tasks", working_dir=tmp_path)
-    request = replace(REQUESTS[kind], command=f"echo ran >> {tmp_path}/ran")
+    request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
     await bash.run("true", ctx)
     before = set(temporary.iterdir())  # that of this program
     for _ in range(5):
@@ -179,7 +181,7 @@ def unheard(bash: Bash, request: Request, ctx: ToolContext, killed: Killed) -> t
 
 async def test_what_was_not_heard_of_in_its_time_is_not_begun(bash: Bash, killed: Killed, tmp_path: Path) -> None:
     killed(1)
-    result = await bash.run(Request(f"echo ran >> {tmp_path}/ran", timeout=0.001))
+    result = await bash.run(Request(f"echo ran >> {quote(tmp_path)}/ran", timeout=0.001))
     assert result.outcome == Lost("nacre's keeper process was killed")
     assert not (tmp_path / "ran").exists()
 
@@ -188,7 +190,7 @@ async def test_a_task_for_which_no_keeper_can_be_had_any_more_is_none(
     bash: Bash, killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, _ = unheard(bash, Request("true", mode="background"), ToolContext(output_dir=tmp_path), killed)
-    await asyncio.sleep(0)
+    await turn_loop()
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(KeeperFailed):
         await running
@@ -209,7 +211,7 @@ async def test_what_kills_its_keeper_at_once_has_begun(tmp_path: Path, yield_aft
     for number in range(20):
         if number % 2:
             await UNCHECKED.run(Request("true", yield_after=yield_after), ctx)
-        killing = Request(f"echo {number} >> {tmp_path}/ran; kill -9 $PPID; sleep 60", yield_after=yield_after)
+        killing = Request(f"echo {number} >> {quote(tmp_path)}/ran; kill -9 $PPID; sleep 60", yield_after=yield_after)
         outcomes.add((await UNCHECKED.run(killing, ctx)).outcome)
     assert outcomes == {Lost("nacre's keeper process was killed")}
     assert (tmp_path / "ran").read_text() == "".join(f"{number}\n" for number in range(20))

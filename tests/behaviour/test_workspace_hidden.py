@@ -9,6 +9,7 @@ import pytest
 from nacre.errors import AccessUnavailable
 from nacre.result import Exited
 from tests.support.confined import HERE, PYTHON, confined, run
+from tests.support.quoting import quote
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
@@ -23,7 +24,7 @@ async def test_what_is_hidden_cannot_be_read_because_it_has_another_name(place: 
         (place / "h" / f"alias-{len(name)}").hardlink_to(place / "h" / name)
     for hidden in ("secret", "in"):
         path = "h/secret" if hidden == "secret" else "h/in/secret"
-        result = await run(f"cat {path}", place, access="restricted", hidden=(f"h/{hidden}",))
+        result = await run(f"cat {quote(path)}", place, access="restricted", hidden=(f"h/{hidden}",))
         assert "hidden" in result.enforced
         assert "s3cret" not in result.output
 
@@ -47,7 +48,9 @@ async def test_what_is_hidden_cannot_be_read_by_any_path(place: Path, access: st
     ways += [f"/proc/{pid}/root{place.parent}/token" for pid in ("1", "$PPID", "$$")]
     ways += ["../beside/key", "../above/token", "../above/secrets/key"]
     reads = "\n".join(
-        f"cat {way}; {PYTHON} -c 'print(open(\"{way}\").read())'; cp {way} $TMPDIR/c && cat $TMPDIR/c" for way in ways
+        f"""way="{way}"; cat "$way"; {PYTHON} -c 'import sys; print(open(sys.argv[1]).read())' "$way";"""
+        """ cp "$way" "$TMPDIR/c" && cat "$TMPDIR/c\""""
+        for way in ways
     )
     result = await run(f"({reads}) 2>/dev/null\ncat ../outside", place, access=access, hidden=(secrets, "../token"))
     assert result.stdout.strip() == "precious", "all but what is hidden can be read"

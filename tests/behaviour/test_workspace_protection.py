@@ -8,17 +8,17 @@ import os
 import shlex
 import subprocess
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from nacre import Bash, ToolContext
-from nacre.guard import Guard
+from nacre.guard import Protection
 from nacre.result import Chunk, Exited
+from nacre.types import Plan
 from tests.support.confined import HERE, attempts, confined, run
 from tests.support.repositories import git, repository, worktree
-from tests.support.waiting import until
+from tests.support.waiting import turn_loop, until
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
@@ -82,9 +82,9 @@ async def test_what_is_protected_stays_as_it_is(place: Path, deed: str) -> None:
     assert contents(repo) == before
     if HERE.mounts:
         assert (through, result.remarks) == ([], ())
-        assert "protected" in result.enforced
+        assert "protected-existing" in result.enforced
     else:
-        assert "protected" not in result.enforced
+        assert "protected-existing" not in result.enforced
         assert all(" is protected: it was " in remark for remark in result.remarks)
         assert all(remark.endswith("and has been put back.") for remark in result.remarks)
         assert (through == [deed]) == (result.remarks != ()) or deed == "config-linked"
@@ -220,23 +220,23 @@ async def test_so_it_is_when_its_task_is_cancelled_again_and_again(place: Path) 
     await until((place / "ready").exists, "the trap")
     while not task.done():
         task.cancel()
-        await asyncio.sleep(0)
+        await turn_loop()
     await until(lambda: sorted(os.listdir(place)) == ["done", "ready"], "what it did to be undone")
 
 
 async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
-    class Watched(Guard):
-        def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
+    class Watched(Protection):
+        def __init__(self, plan: Plan) -> None:
             threads.append(threading.get_ident())
-            super().__init__(paths, roots)
+            super().__init__(plan)
 
         def restore(self) -> list[str]:
             threads.append(threading.get_ident())
             return super().restore()
 
-    monkeypatch.setattr("nacre.guard.Guard", Watched)
+    monkeypatch.setattr("nacre.guard.Protection", Watched)
     assert (await run("mkdir .claude", place)).ok
     assert os.listdir(place) == []
     assert len(threads) == 2
@@ -260,7 +260,7 @@ async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_
         before = contents(repo)
         through, result = await attempts({"config": "echo '[core]' >> .git/config"}, repo)
         assert contents(repo) == before
-        assert (through == []) == ("protected" in result.enforced) == (result.remarks == ())
+        assert (through == []) == ("protected-existing" in result.enforced) == (result.remarks == ())
 
 
 async def test_protected_orders_that_are_a_link_stay_what_they_are(place: Path) -> None:

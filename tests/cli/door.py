@@ -28,6 +28,13 @@ KILL_KEEPER = "read _ _ _ keeper _ </proc/$$/stat; kill -9 $keeper"
 Program = subprocess.Popen[bytes]
 
 
+def need_locale(env: Mapping[str, str]) -> None:
+    """Skips the test where Python itself cannot start in the locale of these variables."""
+    locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
+    if locale in ("C", "POSIX") and env.get("LC_ALL") and sys.version_info < (3, 13) and not sys.prefix.isascii():
+        pytest.skip("where its path has letters beyond ASCII, Python before 3.13 does not start with LC_ALL=C")
+
+
 @dataclass(frozen=True)
 class Done:
     """What one sees of a program that has ended."""
@@ -63,6 +70,7 @@ class Nacre:
     ) -> Iterator[Program]:
         """While it runs, in a session of its own as a terminal would give it one; killed at the end if it still does.
         `through` is what starts it, as `sh -c '…; exec "$@"' sh`."""
+        need_locale({**self.env, **(env or {})})
         with subprocess.Popen(
             [*through, *NACRE, *words],
             stdin=subprocess.PIPE,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.cli.door import NACRE, Done, Nacre
+from tests.cli.door import NACRE, Done, Nacre, need_locale
 from tests.support.waiting import PATIENCE
 
 ASKED = "GIT_DIR=/nonexistent git stash drop 2>/dev/null; echo ran"
@@ -49,6 +49,7 @@ class Terminal:
 
 @contextmanager
 def terminal(nacre: Nacre, *words: str, columns: int = 200) -> Iterator[Terminal]:
+    need_locale({**nacre.env, "LC_ALL": "C"})
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     try:

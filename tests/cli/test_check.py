@@ -12,6 +12,7 @@ import pytest
 
 from nacre import check
 from tests.cli.door import Done, Nacre, finish, read_line
+from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE
 
 REFUSED = "sudo bash -c 'rm -rf /'"
@@ -46,7 +47,7 @@ def test_the_place_is_counted_in_lines_and_the_rest_is_mentioned(nacre: Nacre) -
 def test_nothing_is_run(nacre: Nacre, tmp_path: Path) -> None:
     file = tmp_path / "made"
     for name in ("check", "explain"):
-        assert nacre(name, f"touch {file}; echo $(touch {file}) <(touch {file})").code == 0
+        assert nacre(name, f"touch {quote(file)}; echo $(touch {quote(file)}) <(touch {quote(file)})").code == 0
     assert not file.exists()
 
 

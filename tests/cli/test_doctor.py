@@ -11,8 +11,11 @@ import pytest
 from nacre import __version__
 from tests.cli.door import Done, Nacre, finish
 from tests.conftest import PORTABLE
+from tests.support.deny import denied
+from tests.support.machines import no_dev_fd, no_proc, no_temporary_directory, stale_proc
 
-NAMES = ["nacre", "python", "platform", "bash", "keeper", "orphans", "subreaper", "proc", "memfd", "pidfd", "pipe size"]
+NAMES = ["nacre", "python", "platform", "bash", "keeper", "orphans", "subreaper", "proc", "dev fd", "temporary files"]
+NAMES += ["clone3", "memfd", "pidfd", "pipe size"]
 NAMES += ["portable mode", *(["ps"] if PORTABLE else []), "open files", "landlock", "seccomp", "namespaces"]
 NAMES += ["confinement"] if PORTABLE else ["restricted", "workspace"]
 NAMES += ["engine bwrap", "engine podman", "engine docker", "engine ray"]
@@ -61,6 +64,57 @@ def test_it_says_the_same_as_json(nacre: Nacre) -> None:
 def test_it_has_seen_an_orphan_come_to_the_keeper(nacre: Nacre) -> None:
     report = json.loads(nacre("doctor", "--json").out)
     assert [check["status"] for check in report["checks"] if check["name"] == "subreaper"] == ["ok"]
+
+
+def checks_on(nacre: Nacre, through: tuple[str, ...]) -> tuple[int, dict[str, dict[str, str]]]:
+    """Its exit code and its rows by name, on a machine that lacks something."""
+    with nacre.started("doctor", "--json", through=through) as program:
+        done = finish(program)
+    assert done.err == b""
+    return done.code, {check["name"]: check for check in json.loads(done.out)["checks"]}
+
+
+def test_it_finds_a_proc_of_another_pid_namespace(nacre: Nacre) -> None:
+    code, checks = checks_on(nacre, stale_proc())
+    assert (code, checks["keeper"]["status"], checks["proc"]["status"]) == (1, "failed", "failed")
+    assert checks["proc"]["detail"].startswith("/proc belongs to another PID namespace: ")
+    assert checks["proc"]["remedy"].startswith("Mount a fresh one: start with `unshare --mount-proc …`")
+
+
+def test_it_finds_that_there_is_no_proc(nacre: Nacre) -> None:
+    code, checks = checks_on(nacre, no_proc())
+    assert (code, checks["keeper"]["status"], checks["proc"]["status"]) == (1, "failed", "missing")
+    assert checks["proc"]["remedy"] == "Mount it: `mount -t proc proc /proc`."
+
+
+def test_it_finds_that_there_is_no_dev_fd(nacre: Nacre, tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    _, checks = checks_on(nacre, no_dev_fd(tmp_path / "dev"))
+    assert (checks["keeper"]["status"], checks["dev fd"]["status"]) == ("ok", "missing")
+    assert checks["dev fd"]["remedy"] == "Make it: ln -s /proc/self/fd /dev/fd"
+
+
+def test_it_finds_that_temporary_files_cannot_be_made(nacre: Nacre) -> None:
+    code, checks = checks_on(nacre, no_temporary_directory())
+    assert (code, checks["temporary files"]["status"]) == (1, "missing")
+    assert checks["temporary files"]["remedy"] == "Set TMPDIR to a directory that this user can write."
+    if not PORTABLE and "restricted" in checks:
+        assert (checks["keeper"]["status"], checks["restricted"]["status"]) == ("ok", "missing")
+
+
+@pytest.mark.linux
+def test_it_finds_that_memfd_create_is_denied(nacre: Nacre) -> None:
+    code, checks = checks_on(nacre, denied("memfd_create=EPERM"))
+    assert (code, checks["keeper"]["status"], checks["memfd"]["status"]) == (0, "ok", "missing")
+    assert checks["memfd"]["detail"] == "Operation not permitted; temporary files are used instead"
+
+
+def test_it_finds_that_clone3_is_denied(nacre: Nacre) -> None:
+    _, checks = checks_on(nacre, denied("clone3=EPERM"))
+    assert checks["clone3"]["status"] == "failed"
+    assert checks["clone3"]["remedy"].startswith("Update the container runtime")
+    _, checks = checks_on(nacre, denied("clone3=ENOSYS"))
+    assert (checks["keeper"]["status"], checks["clone3"]["status"]) == ("ok", "ok")
 
 
 def test_without_bash_it_fails_and_says_what_to_do(nacre: Nacre, tmp_path: Path) -> None:

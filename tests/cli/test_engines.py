@@ -13,6 +13,7 @@ from nacre.cli.probes import Check
 from nacre.engines.bubblewrap import check
 from nacre.errors import EngineUnavailable
 from tests.cli.door import Nacre
+from tests.support.quoting import quote
 
 
 @pytest.mark.parametrize(
@@ -67,9 +68,9 @@ def test_what_a_session_may_write_stays_where_it_was_begun(nacre: Nacre, tmp_pat
         return nacre("run", *words, command, cwd=cwd).code
 
     assert run("cd /var/tmp") == 0
-    assert run(f"echo >{work}/first", cwd=elsewhere) == 0
+    assert run(f"echo >{quote(work)}/first", cwd=elsewhere) == 0
     assert run("echo >written-by-a-test", cwd=Path("/var/tmp")) != 0
-    assert run(f"echo >{elsewhere}/file", cwd=elsewhere) != 0
+    assert run(f"echo >{quote(elsewhere)}/file", cwd=elsewhere) != 0
     assert run("echo >file", "--cwd", str(elsewhere)) == 0  # the person says so
     assert (sorted(path.name for path in work.iterdir()), (elsewhere / "file").exists()) == (["first"], True)
 
@@ -100,7 +101,7 @@ def test_a_program_for_containers_is_asked_whether_it_works(
 def test_podman_is_not_asked_by_a_user_for_whom_it_would_leave_a_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "podman").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
+    (tmp_path / "podman").write_text(f"#!/bin/sh\ntouch {quote(tmp_path)}/asked\n")
     (tmp_path / "podman").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -13,10 +13,12 @@ import pytest
 from nacre.tasks.tasks import Tasks
 from tests.cli.door import Done, Nacre, background, finish, on_terminal, read, read_line, shown
 from tests.support.lifeline import Gate
+from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE
 
 BYTES = bytes(range(256)) * 8000
-SERVER = "import socket; s = socket.create_server(('127.0.0.1', {}), reuse_port=True); s.accept()"
+SERVER = "import signal, socket; s = socket.create_server(('127.0.0.1', {}), reuse_port=True); signal.pause()"
+"""Stays when somebody has connected: a wait connects, and then looks whether the task still runs."""
 
 
 def ended(nacre: Nacre, gate: Gate, command: str) -> str:
@@ -188,7 +190,7 @@ class TestWait:
             kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             kept.bind(("127.0.0.1", 0))
             port = kept.getsockname()[1]
-            id = background(nacre, f'{gate.wait}; exec {sys.executable} -c "{SERVER.format(port)}"')
+            id = background(nacre, f'{gate.wait}; exec {quote(sys.executable)} -c "{SERVER.format(port)}"')
             with nacre.started("wait", id, "--until", f"port:{port}") as program:
                 gate.open()
                 done = finish(program)

@@ -22,7 +22,7 @@ import pytest
 from nacre import run_sync
 from nacre.output.terminal import seen
 from nacre.views.spilled import for_model
-from tests.cli.door import NACRE, Done, Nacre, Program, shown
+from tests.cli.door import NACRE, Done, Nacre, Program, need_locale, shown
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE
 
@@ -34,9 +34,10 @@ def person(
     nacre: Nacre, *words: str, env: Mapping[str, str] | None = None, stdout: int | None = None
 ) -> Iterator[tuple[Program, int]]:
     """While it runs, with a terminal for stdout and stderr; or for stderr alone."""
+    places = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "LC_ALL": "", "LC_CTYPE": "", "NO_COLOR": ""}
+    need_locale({**nacre.env, **places, **(env or {})})
     ours, theirs = pty.openpty()
     resize(theirs, 80, 30)
-    places = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "LC_ALL": "", "LC_CTYPE": "", "NO_COLOR": ""}
     try:
         with subprocess.Popen(
             [*NACRE, *words],
@@ -315,9 +316,9 @@ PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
 
 def _kept(said: str) -> Path:
     """The file that a view names."""
-    found = re.search(r"(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
+    found = re.search(r"'(/[^']+/bash-[0-9a-f]{8}\.log)'|(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
     assert found is not None, said
-    return Path(found[1])
+    return Path(found[1] or found[2])
 
 
 @pytest.mark.parametrize("view", ["panel", "model"])

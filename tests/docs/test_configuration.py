@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nacre.config import load
 from nacre.config.keys import KEYS
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -16,7 +17,7 @@ PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 
 def test_its_python_prints_what_its_comments_say() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
 
 

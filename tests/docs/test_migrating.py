@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2] / "docs" / "migrating"
 PAGES = sorted(ROOT.glob("*.md"))
 BLOCKS = [
@@ -20,7 +22,7 @@ BLOCKS = [
 
 @pytest.mark.parametrize("code", BLOCKS)
 def test_its_python_prints_what_its_comments_say(code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     said = re.findall(r"^ *print\(.*\)  # (.*)$", code, re.MULTILINE)
     lines = iter(done.stdout.splitlines())
     for comment in said:

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.quoting import quote
+from tests.support.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
@@ -31,7 +34,7 @@ def test_its_python_is_the_example_and_does_what_its_comments_say() -> None:
 
 
 def _printed(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     return done.stdout
 
 
@@ -46,17 +49,22 @@ def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
     calls = re.findall(r"^\$ (nacre (?:check|explain) .*)\n((?:(?!\$ ).*\n)+)", shown, re.MULTILINE)
     assert len(calls) == 2
     for command, answer in calls:
-        words = ["bash", "-c", command.replace("nacre ", f"{sys.executable} -m nacre ", 1)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+        words = ["bash", "-c", command.replace("nacre ", f"{quote(sys.executable)} -m nacre ", 1)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE, cwd=tmp_path)
         assert done.stdout == answer
 
 
 def test_a_task_is_started_listed_and_waited_for_as_it_shows(tmp_path: Path) -> None:
     (shown,) = (block for block in blocks("console") if "--background" in block)
     commands = [line.removeprefix("$ ") for line in shown.splitlines() if line.startswith("$ ")]
-    script = "; ".join(commands).replace("nacre ", f"{sys.executable} -m nacre ")
+    script = "; ".join(commands).replace("nacre ", f"{quote(sys.executable)} -m nacre ")
     done = subprocess.run(
-        ["bash", "-c", f"{{ {script}; }} 2>&1"], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path
+        ["bash", "-c", f"{{ {script}; }} 2>&1"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+        cwd=tmp_path,
     )
     assert _alike(done.stdout) == _alike("".join(f"{line}\n" for line in shown.splitlines() if line[0] != "$"))
 
@@ -76,7 +84,7 @@ def test_a_model_reads_what_it_shows(tmp_path: Path) -> None:
     (tmp_path / "README.md").touch()
     for words, command, answer in calls:
         call = [sys.executable, "-m", "nacre", *words.split(), command]
-        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path)
         assert done.stdout == answer
 
 
@@ -87,7 +95,7 @@ def test_a_permission_rule_denies_as_it_shows(tmp_path: Path) -> None:
     (tmp_path / "nacre").mkdir()
     (tmp_path / "nacre" / "config.toml").write_text(config)
     done = subprocess.run(
-        ["bash", "-c", f"XDG_CONFIG_HOME=$PWD {sys.executable} -m nacre {command}"],
-        capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+        ["bash", "-c", f"XDG_CONFIG_HOME=$PWD {quote(sys.executable)} -m nacre {command}"],
+        capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path,
     )  # fmt: skip
     assert done.stdout == answer

@@ -11,6 +11,7 @@ import pytest
 from nacre import Bash
 from nacre.result import Exited, Signalled
 from tests.engines.conftest import Place, engine_named
+from tests.support.hosts import run_host
 
 pytestmark = pytest.mark.linux
 
@@ -46,3 +47,26 @@ async def test_who_is_stopped_and_killed_has_ended(bwrap: Place) -> None:
     for end in ("kill -KILL $$", "kill -TERM $$; kill -CONT $$"):
         result = await bwrap.run(f"({becomes}; kill -STOP $$; {end}) & exec sleep 300")
         assert result.outcome in (Signalled(signal.SIGKILL), Signalled(signal.SIGTERM))
+
+
+@pytest.mark.parametrize("name", ["a space", "a 'quote'", "a $name `id` \\"])
+def test_the_temporary_directory_may_have_any_name(bwrap: Place, tmp_path: Path, name: str) -> None:
+    program = """
+        import asyncio, sys
+        from nacre import Bash, Request, Session, ToolContext
+        from nacre.engines import Bubblewrap
+
+        async def main():
+            session = Session(Bash(engine=Bubblewrap()), ToolContext(working_dir=sys.argv[1]))
+            for command in ("export KEPT=yes; echo out; echo err >&2; exit 3", "echo $KEPT; kill -9 $$"):
+                result = await session.run(command)
+                print(result.outcome, result.out.head, result.err.head)
+
+        asyncio.run(main())
+    """
+    place = tmp_path / name
+    place.mkdir()
+    assert run_host(program, bwrap.directory, env={"TMPDIR": str(place)}).splitlines() == [
+        r"Exited(code=3) b'out\n' b'err\n'",
+        r"Signalled(signal=9) b'yes\n' b''",
+    ]

@@ -19,6 +19,8 @@ from tests.engines.conftest import IMAGE, Place, engine_named
 from tests.support.confined import HERE
 from tests.support.disks import small_disk
 from tests.support.lifeline import Lifeline
+from tests.support.quoting import quote
+from tests.support.waiting import TIME_LIMITS_S
 
 LETTER = (
     r"l=$(sed -n 's|.* \(/[^ ]*/letter-[0-9a-f]*\) .*|\1|p' /proc/self/mountinfo | tail -1);"
@@ -86,8 +88,12 @@ async def test_who_changes_the_limit_that_it_is_known_by_is_ended_all_the_same(
 ) -> None:
     engine, life = Containers(IMAGE, program=program), Lifeline(tmp_path / "life")
     command = f"({life.hold} {how}; exec setsid sleep 300) & {life.hold} sleep 300"
-    result = await Bash(engine=engine).run(Request(command, timeout=2), ToolContext(working_dir=tmp_path))
-    assert result.outcome == TimedOut(2)
+    for limit in TIME_LIMITS_S:
+        before = life.holders
+        result = await Bash(engine=engine).run(Request(command, timeout=limit), ToolContext(working_dir=tmp_path))
+        if life.holders == before + 2:
+            break
+    assert result.outcome == TimedOut(limit)
     await life.ended()
     life.close()
     await engine.aclose()
@@ -120,9 +126,11 @@ async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Plac
     """A model may say where; what can be written, only the caller."""
     outside = tmp_path / "outside"
     outside.mkdir()
-    result = await place.run(Request("echo x >file; echo y >$OLDPWD/file", cwd=str(outside)), access="workspace")
+    result = await place.run(Request('echo x >file; echo y >"$OLDPWD/file"', cwd=str(outside)), access="workspace")
     assert not result.ok
-    result = await place.run(Request(f"cd {place.directory}; echo x >file", cwd=str(outside)), access="workspace")
+    result = await place.run(
+        Request(f"cd {quote(place.directory)}; echo x >file", cwd=str(outside)), access="workspace"
+    )
     if place.bash.engine.here:  # else there is no such directory
         assert result.outcome == Exited(0), result
         assert (place.directory / "file").exists()
@@ -138,11 +146,11 @@ def outside() -> Iterator[Path]:
 
 async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(place: Place, outside: Path) -> None:
     session = Session(place.bash, place.context(access="workspace"))
-    await session.run(f"mkdir -p {outside}; cd {outside}")
+    await session.run(f"mkdir -p {quote(outside)}; cd {quote(outside)}")
     result = await session.run("pwd; echo x >file")
     there = not place.bash.engine.here  # a directory of that name, which is the container's own
     assert (result.out.text, result.ok) == (f"{outside}\n", there), result
-    result = await session.run(f"cd {place.directory}; echo x >file")
+    result = await session.run(f"cd {quote(place.directory)}; echo x >file")
     assert (result.outcome, list(outside.iterdir())) == (Exited(0), []), result
     assert (place.directory / "file").exists()
 
@@ -291,7 +299,8 @@ async def test_what_is_mounted_in_what_is_hidden_is_hidden(place: Place) -> None
     with small_disk(hidden / "disk", "1m") as disk:
         (disk / "file").write_text("private\n")
         result = await place.run("cat hidden/disk/file; ls hidden/disk", access="restricted", hidden=("hidden",))
-        assert result.out.text == ""
+        names_are_listed = place.bash.engine.name == "local" and not HERE.mounts  # Landlock hides contents only
+        assert result.out.text == ("file\n" if names_are_listed else "")
 
 
 @pytest.mark.linux

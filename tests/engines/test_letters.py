@@ -14,7 +14,8 @@ from nacre.engines.letters import Letter, Reply
 from nacre.keeper.client import client, private_directory
 from nacre.result import Cancelled, Exited
 from tests.engines.conftest import Place
-from tests.support.waiting import until
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import turn_loop, until
 
 
 @pytest.fixture
@@ -55,26 +56,28 @@ async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place,
         os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
         run = asyncio.create_task(place.run(Request("touch made", env={"TOKEN": "private"}), cancel=cancel))
         await until(lambda: len(letters(place)) == 1, "its letter")
-        for _ in range(10):
-            await asyncio.sleep(0)  # it is asked for
+        await turn_loop(10)  # it is asked for
         await called_off(run, cancel if switched else None)
         await until(lambda: letters(place) == [], "the end of the letter")
     assert (await place.run("test ! -e made")).outcome == Exited(0)
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize("after", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("turns", [0, 3, None], ids=["at once", "soon", "while it runs"])
 @pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
 async def test_one_that_could_have_become_a_task_and_is_called_off_leaves_none(
-    place: Place, switched: bool, after: float
+    place: Place, life: Lifeline, switched: bool, turns: int | None
 ) -> None:
     if place.bash.engine.name == "local":
         pytest.skip("nothing is carried across")
     await place.run("true")
     cancel = Cancel()
-    run = asyncio.create_task(place.run(Request("sleep 60", yield_after=60), cancel=cancel))
+    run = asyncio.create_task(place.run(Request(f"{life.hold} sleep 60", yield_after=60), cancel=cancel))
     await until(lambda: len(letters(place)) == 1, "its letter")
-    await asyncio.sleep(after)
+    if turns is None:
+        await life.held()
+    else:
+        await turn_loop(turns)
     await called_off(run, cancel if switched else None)
     await until(lambda: letters(place) == [], "the end of the letter")
 

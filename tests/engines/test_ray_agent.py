@@ -8,6 +8,7 @@ import pickle
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ from nacre.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited
 from nacre.types import Plan, Request
+from tests.support.confined import needs_mounts
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, turn_loop, until
 
 NOTHING = ToolContext()
 
@@ -92,7 +94,7 @@ async def test_a_run_that_is_given_up_before_it_began_is_over() -> None:
     agent = Agent()
     run = agent.run(sent(planned("sleep 300")))
     first = asyncio.ensure_future(anext(run))
-    await asyncio.sleep(0)
+    await turn_loop()
     first.cancel()
     await asyncio.wait([first])
     await asyncio.wait_for(agent.ended("1"), PATIENCE)
@@ -173,6 +175,25 @@ async def test_what_is_protected_and_was_made_is_removed_on_the_node(tmp_path: P
     _, final = await told_by(Agent(), sent(plan, ctx=ctx))
     assert any(".claude is protected" in remark for remark in final.remarks)
     assert not (work / ".claude").exists()
+
+
+@pytest.mark.linux
+@needs_mounts
+async def test_a_node_tells_what_was_not_enforced_to_the_end(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".mcp.json").write_text("before")
+    os.mkfifo(work / "go")
+    ctx = ToolContext(working_dir=work, access="workspace")
+    plan = plan_for(Request("touch begun; read -r _ < go"), ctx, DEFAULT, {MARK: "ray"})
+    telling = asyncio.create_task(told_by(Agent(), sent(plan, ctx=ctx)))
+    await until((work / "begun").exists, "the command")
+    (work / "new").write_text("after")
+    (work / "new").rename(work / ".mcp.json")
+    await asyncio.to_thread((work / "go").write_text, "\n")
+    _, final = await telling
+    assert "protected-existing" in final.unheld
+    assert (work / ".mcp.json").read_text() == "before"
 
 
 def test_what_a_shell_tells_is_told_as_if_it_had_been_here() -> None:
@@ -400,7 +421,7 @@ async def test_turns_come_to_all_in_their_order_and_to_nobody_who_has_gone() -> 
     waiting[50].cancel()
     while not all(each.done() for each in waiting):
         before = len(came)
-        await asyncio.sleep(0)
+        await turn_loop()
         rounds.append(len(came) - before)
     assert came == [n for n in range(100) if n != 50]
     assert max(rounds) <= 20
@@ -414,9 +435,13 @@ def test_one_that_will_not_go_does_not_keep_the_others() -> None:
         if value == 1:
             raise OSError("no")
 
+    async def make(value: int) -> int:
+        await turn_loop()
+        return value
+
     async def fill() -> None:
         for value in range(3):
-            await shared.get(value, lambda value=value: asyncio.sleep(0, value))  # type: ignore[misc]
+            await shared.get(value, partial(make, value))
 
     shared = Shared[int, int](close)
     asyncio.run(fill())

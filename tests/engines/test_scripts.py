@@ -11,6 +11,7 @@ import pytest
 from nacre.engines.scripts import holder
 from nacre.keeper.prelude import prelude
 from tests.support.lifeline import Lifeline
+from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE
 
 
@@ -24,7 +25,7 @@ def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
     tmp_path: Path, life: Lifeline, hangs: str
 ) -> None:
     program, letters = tmp_path / "podman", tmp_path / "letters"
-    ways = f"{hangs}) exec sleep 300 ;; run) read -r _; exit 3 ;; rm) echo rm >>{tmp_path}/asked ;;"
+    ways = f"{hangs}) exec sleep 300 ;; run) read -r _; exit 3 ;; rm) echo rm >>{quote(tmp_path)}/asked ;;"
     program.write_text(f"#!/bin/bash\n{life.hold} case $1 in {ways} esac\n")
     program.chmod(0o755)
     letters.mkdir()

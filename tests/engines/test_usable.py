@@ -9,12 +9,13 @@ from pathlib import Path
 from nacre.engines.usable import by_itself
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.quoting import quote
 
 
 async def test_nobody_waits_for_it(tmp_path: Path) -> None:
     life, gate = Lifeline(tmp_path / "life"), Gate(tmp_path / "gate")
     threads = threading.active_count()
-    text = f'{life.hold} {gate.wait}; echo "$@" > {tmp_path}/said'
+    text = f'{life.hold} {gate.wait}; echo "$@" > {quote(tmp_path)}/said'
     by_itself(shutil.which("bash") or "", text.encode(), "9", "0.000")
     assert threading.active_count() == threads
     await life.held()

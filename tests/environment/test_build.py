@@ -12,6 +12,7 @@ from nacre.environment.build import DEFAULT_PATH, Environment, build_env
 from nacre.environment.pointers import is_pointer
 from nacre.environment.quiet import LOUD, QUIET
 from nacre.environment.secrets import looks_secret
+from tests.support.waiting import PATIENCE
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -112,7 +113,7 @@ def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
     )
     assert said.stdout.splitlines()[-2:] == ["user.name=Ada", "user.email=ada@example.org"]
@@ -127,7 +128,7 @@ def test_values_that_are_not_utf8_reach_bash_unchanged() -> None:
     odd = os.fsdecode(b"Z\xfcrich \xff\xfe")
     env = build_env({"PATH": os.environ["PATH"], "CITY": odd}, env={"OTHER": odd}).values
     said = subprocess.run(
-        ["bash", "-c", 'printf %s "$CITY$OTHER"'], env=env, capture_output=True, timeout=30, check=True
+        ["bash", "-c", 'printf %s "$CITY$OTHER"'], env=env, capture_output=True, timeout=PATIENCE, check=True
     )
     assert said.stdout == b"Z\xfcrich \xff\xfe" * 2
 
@@ -160,7 +161,7 @@ def test_threads_with_different_environments_do_not_mix_their_answers() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert wrong == []
 
 

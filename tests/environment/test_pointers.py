@@ -7,6 +7,7 @@ import pytest
 
 from nacre.environment.build import build_env
 from nacre.environment.pointers import is_pointer
+from tests.support.waiting import PATIENCE
 
 DOORS = """
     DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS_VERIFY CONTAINER_HOST BUILDKIT_HOST SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO
@@ -61,7 +62,7 @@ def test_bash_reads_the_command_as_it_is_written(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         ).stdout
 
@@ -76,6 +77,6 @@ def test_a_file_named_in_BASH_ENV_does_not_run_before_the_command(tmp_path: os.P
         file.write("echo early\n")
     env = build_env({"PATH": os.environ["PATH"], "BASH_ENV": early}, env={}).values
     said = subprocess.run(
-        ["bash", "-c", "echo command"], env=env, capture_output=True, text=True, timeout=30, check=True
+        ["bash", "-c", "echo command"], env=env, capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert said.stdout == "command\n"

@@ -13,6 +13,7 @@ import pytest
 from nacre import Limits
 from nacre.result import Exited
 from tests.escapes.inside import inside, needs_landlock, outside, python
+from tests.support.quoting import quote
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -48,7 +49,9 @@ class Listener:
 
 @pytest.fixture
 def listeners(tmp_path: Path) -> Iterator[dict[str, Listener]]:
-    unix, path, hidden = socket.AF_UNIX, tmp_path / "s", f"\0nacre-test-{os.getpid()}"
+    directory = os.open(tmp_path, os.O_PATH)
+    path = f"/proc/self/fd/{directory}/s"  # the path itself may be longer than the address of a socket can be
+    unix, hidden = socket.AF_UNIX, f"\0nacre-test-{os.getpid()}"
     found = {
         "tcp": Listener(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
         "udp": Listener(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
@@ -64,6 +67,7 @@ def listeners(tmp_path: Path) -> Iterator[dict[str, Listener]]:
             found["udp6"] = Listener(socket.AF_INET6, socket.SOCK_DGRAM, ("::1", 0))
         except OSError:
             pass  # a machine without
+    os.close(directory)
     yield found
     for listener in found.values():
         listener.close()
@@ -124,15 +128,18 @@ ATTEMPTS = {
 async def test_nobody_is_reached(listeners: dict[str, Listener], tmp_path: Path, listener: str, attempt: str) -> None:
     if listener not in listeners:
         pytest.skip(f"no {listener} on this machine")
+    program = attempt.split()[0]
+    if program in ("curl", "perl") and shutil.which(program) is None:
+        pytest.skip(f"there is no {program} here")
     ports = {name: listeners[name].port if name in listeners else 0 for name in ("tcp", "udp", "tcp6", "udp6")}
-    command = attempt.replace("{path}", str(tmp_path / "s")).replace("{hidden}", f"nacre-test-{os.getpid()}")
+    command = attempt.replace("{path}", "s").replace("{hidden}", f"nacre-test-{os.getpid()}")
     for name, port in ports.items():
         command = command.replace("{" + name + "}", str(port))
-    result = await inside(command, timeout=20)
+    result = await inside(command, tmp_path, timeout=20)
     assert isinstance(result.outcome, Exited), result.output
     assert result.outcome.code != 0
     assert [name for name, each in listeners.items() if each.heard] == []
-    proof = await outside(command)
+    proof = await outside(command, tmp_path)
     if not listeners[listener].heard:
         pytest.skip(f"fails for another reason as well: {proof.output.strip()[-200:]}")
 
@@ -158,7 +165,7 @@ async def test_no_socket_of_any_kind_can_be_made() -> None:
     assert {word for line in lines[:-2] for word in line.split()[1:]} == {"EPERM"}
 
 
-async def test_a_pair_of_sockets_works() -> None:
+async def test_a_pair_of_sockets_carries_bytes_but_no_descriptors() -> None:
     program = """
         import array, asyncio, socket
         for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
@@ -166,15 +173,17 @@ async def test_a_pair_of_sockets_works() -> None:
                 a, b = socket.socketpair(socket.AF_UNIX, kind | flags)
                 a.sendall(b"through")
                 print(b.recv(100).decode())
-        socket.send_fds(a, [b"x"], [0])
-        print(len(socket.recv_fds(b, 1, 1)[1]))
+        try:
+            socket.send_fds(a, [b"x"], [0])
+        except PermissionError:  # files on their way to another process would belong to none, and not be counted
+            print("denied")
         async def main():
             process = await asyncio.create_subprocess_exec("cat", stdin=-1, stdout=-1)
             print((await process.communicate(b"asyncio too"))[0].decode())
         asyncio.run(main())
     """
     result = await inside(python(program))
-    assert result.output == "through\n" * 4 + "1\nasyncio too\n"
+    assert result.output == "through\n" * 4 + "denied\nasyncio too\n"
 
 
 async def test_a_connected_pair_cannot_be_turned_to_somebody_else(
@@ -215,6 +224,7 @@ async def test_a_name_is_not_looked_up() -> None:
 async def test_what_earlier_runs_printed_can_be_read_inside(tmp_path: Path) -> None:
     first = await inside("seq 100000", limits=Limits(output=1000))
     assert first.spill is not None
-    second = await inside(f"wc -l <{first.spill.path}; tail -n 1 {first.spill.path}; echo x >>{first.spill.path}")
+    path = quote(first.spill.path)
+    second = await inside(f"wc -l <{path}; tail -n 1 {path}; echo x >>{path}")
     assert second.stdout == "100000\n100000\n"
     assert second.outcome == Exited(1)

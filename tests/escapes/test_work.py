@@ -10,6 +10,7 @@ import pytest
 
 from nacre.result import Exited
 from tests.escapes.inside import inside, needs_landlock, python
+from tests.support.quoting import quote
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -28,7 +29,7 @@ EVERYWHERE = {
     "subshells": ("(cd /; pwd); $(echo echo) $(pwd | wc -l)", "/\n1\n"),
     "background": ("sleep 0.01 & wait $! && echo waited", "waited\n"),
     "coprocess": ("coproc cat; echo x >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo $line; kill $!", "x\n"),
-    "python": (f"{sys.executable} -c 'print(sum(range(10)))'", "45\n"),
+    "python": (f"{quote(sys.executable)} -c 'print(sum(range(10)))'", "45\n"),
     "python-subprocess": (
         python("import subprocess; print(subprocess.check_output(['echo', 'x'], text=True), end='')"),
         "x\n",

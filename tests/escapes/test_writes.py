@@ -16,6 +16,8 @@ from tests.escapes.inside import inside, needs_landlock, outside, python, tree
 from tests.support.census import is_alive
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate
+from tests.support.quoting import quote
+from tests.support.users import free_uid
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
@@ -286,8 +288,10 @@ def test_a_descriptor_that_the_host_left_open_does_not_arrive(treasure: Path) ->
 
 async def test_what_the_shell_leaves_running_is_kept_in_too(treasure: Path, gate: Gate) -> None:
     before = tree(treasure)
-    late = f"{gate.wait}; echo x >kept; rm -rf full; chmod 777 kept; : >$TMPDIR/written"
-    result = await inside(f"(trap '' HUP; {late}) & setsid sh -c {late!r} & echo $TMPDIR", treasure, leftovers="keep")
+    late = f'{gate.wait}; echo x >kept; rm -rf full; chmod 777 kept; : >"$TMPDIR/written"'
+    result = await inside(
+        f"(trap '' HUP; {late}) & setsid sh -c {quote(late)} & echo $TMPDIR", treasure, leftovers="keep"
+    )
     assert len(result.running) >= 2
     gate.open(times=2)
     await until(lambda: not any(is_alive(left.pid) for left in result.running), "the end of what was left running")
@@ -307,12 +311,13 @@ async def test_a_crash_leaves_no_core_file(treasure: Path) -> None:
 async def test_a_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
     program = tmp_path / "whoami"
     shutil.copy(shutil.which("id") or "/usr/bin/id", program)
-    os.chown(program, 12345, 12345)
+    uid = free_uid()
+    os.chown(program, uid, uid)
     program.chmod(0o6755)
     for directory in (tmp_path, *tmp_path.parents[:3]):
         directory.chmod(directory.stat().st_mode | 0o011)
     proof = await outside(f"{program} -u; {program} -g")
-    if proof.stdout != "12345\n12345\n":
+    if proof.stdout != f"{uid}\n{uid}\n":
         pytest.skip(f"set-user-ID has no effect here: {proof.output}")
     result = await inside(f"{program} -u; {program} -g")
     assert result.stdout == "0\n0\n"

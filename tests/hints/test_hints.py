@@ -18,6 +18,7 @@ from nacre import Bash, Request, Result, Tasks, ToolContext
 from nacre.hints import Failure, hints, hints_soon
 from nacre.hints.failure import distance, nearest
 from tests.support.hosts import run_host
+from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.req("T-10"), pytest.mark.linux]
@@ -271,9 +272,9 @@ def test_names_that_are_near() -> None:
 def test_a_directory_that_is_huge_takes_no_long_time(here: Path) -> None:
     for n in range(6000):
         (here / "bin" / f"program-number-{n:05}").touch()
-    start = time.monotonic()
+    start = time.process_time()
     told(here, "bash: porgram-number-99999: command not found\ncat: src/porgram: No such file or directory")
-    assert time.monotonic() - start < 5  # a bound that only a hang can break
+    assert time.process_time() - start < 5  # of computing: a bound that only a hang can break
 
 
 async def test_a_look_that_hangs_keeps_nobody(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +315,7 @@ async def test_a_failed_command_carries_its_hint(bash: Bash, here: Path) -> None
     assert (await ran(bash, here, "cat READM.md")).remarks == ("There is no 'READM.md'; there is 'README.md'.",)
     assert (await ran(bash, here, "cat READM.md; true")).remarks == ()
     assert (await ran(bash, here, "exit 3")).remarks == ()
-    path = f"PATH={here}/bin:$PATH"
+    path = f"PATH={quote(here)}/bin:$PATH"
     assert (await ran(bash, here, f"{path}; sevre")).remarks == ()  # not the PATH that it was given
     result = await bash.run(Request("sevre", cwd=here, env={"PATH": f"{here}/bin:{os.environ['PATH']}"}))
     assert result.remarks == ("There is no 'sevre' on PATH; did you mean 'serve'?",)
@@ -324,10 +325,10 @@ async def test_a_failed_command_carries_its_hint(bash: Bash, here: Path) -> None
     ("command", "hint"),
     [
         ("./run.sh", "'./run.sh' is not executable (mode 644): `chmod +x` it, or run it as `sh ./run.sh`."),
-        (f"{sys.executable} -c 'input()'", "It asked a question, and its input is empty"),
+        (f"{quote(sys.executable)} -c 'input()'", "It asked a question, and its input is empty"),
         ("git init -q g; cd g; git -c user.name=a -c user.email=b commit --allow-empty", "Editors are switched off"),
         ("git init -q g; cd g; git add nothign; cat ../REDME.md", "There is no '../REDME.md'; there is"),
-        (f"{sys.executable} srcc/main.py", "/src/main.py'."),
+        (f"{quote(sys.executable)} srcc/main.py", "/src/main.py'."),
     ],
 )
 async def test_real_complaints_are_understood(bash: Bash, here: Path, command: str, hint: str) -> None:
@@ -339,24 +340,24 @@ async def test_real_complaints_are_understood(bash: Bash, here: Path, command: s
 async def test_the_owner_of_a_port_is_named(bash: Bash, here: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        command = f"{sys.executable} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
+        command = f"{quote(sys.executable)} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
         result = await ran(bash, here, command)
     assert result.remarks[-1].startswith(f"Port {port} is held by process {os.getpid()} (")
 
 
 async def test_a_port_that_a_task_holds_is_told_by_its_task(bash: Bash, here: Path) -> None:
     program_text = (
-        "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); "
-        "time.sleep(60)"
+        "import signal, socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); "
+        "signal.pause()"
     )
     ctx = ToolContext(output_dir=here / "store")
-    started = await bash.run(Request(f'{sys.executable} -c "{program_text}"', cwd=here, mode="background"), ctx)
+    started = await bash.run(Request(f'{quote(sys.executable)} -c "{program_text}"', cwd=here, mode="background"), ctx)
     assert started.task is not None
     tasks = Tasks(here / "store")
     try:
         await until(lambda: tasks.output(started.task.id).data.endswith(b"\n"), "its port")  # type: ignore[union-attr]
         port = int(tasks.output(started.task.id).data)
-        command = f"{sys.executable} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
+        command = f"{quote(sys.executable)} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
         result = await bash.run(Request(command, cwd=here), ctx)
         assert result.remarks[-1].startswith(f"Port {port} is held by task {started.task.id}, which is yours to end (")
     finally:
@@ -444,7 +445,7 @@ def test_no_file_speaks_in_our_voice(here: Path) -> None:
 
 
 def test_no_half_of_a_long_name_is_said(here: Path) -> None:
-    deep = "/".join(["x" * 40] * 4)
+    deep = "/".join(["x" * 40] * 10)
     (here / deep).mkdir(parents=True)
     (here / deep / "main.py").write_text("")
     assert told(here, f"cat: {deep}/mian.py: No such file or directory") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 
 from nacre import Bash, Request, ToolContext
 from nacre.result import Exited, Killed
-from nacre.tasks import Tasks
-from tests.support.waiting import until
+from nacre.tasks import Tasks, control
+from tests.support.descriptors import many_descriptors
+from tests.support.waiting import PATIENCE, turn_loop, until
 
 pytestmark = pytest.mark.linux  # a path through /proc, which may be long
 
@@ -38,7 +40,7 @@ async def test_who_asks_for_its_end_and_hangs_up_gets_it(bash: Bash, tmp_path: P
         task = await start(bash, tmp_path, "sleep 60")
         with connect(tmp_path, task) as line:
             line.sendall(b"kill 15 1\n")
-        waited = await Tasks(tmp_path).wait(task, timeout=20)
+        waited = await Tasks(tmp_path).wait(task, timeout=PATIENCE)
         assert isinstance(waited.tasks[0].outcome, Killed)
 
 
@@ -47,7 +49,7 @@ async def test_a_kill_that_is_cancelled_kills_all_the_same_or_not_at_all(bash: B
     for number in range(20):
         task = await start(bash, tmp_path, "sleep 60")
         killing = asyncio.ensure_future(tasks.kill(task))
-        await asyncio.sleep(number / 20_000)
+        await turn_loop(number)
         killing.cancel()
         await asyncio.gather(killing, return_exceptions=True)
         assert tasks.get(task).state in ("running", "ended")
@@ -85,19 +87,20 @@ async def test_rubbish_is_answered_or_hung_up_on(bash: Bash, tmp_path: Path, sai
 
 async def test_a_crowd_that_says_nothing_keeps_nobody_out(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
-    task = await start(bash, tmp_path, "sleep 60")
-    crowd = [connect(tmp_path, task) for _ in range(1100)]
-    await until(lambda: sum(_is_closed(line) for line in crowd) >= 1100 - 1024, "those who are one too many")
-    assert isinstance((await tasks.kill(task, grace=0)).outcome, Killed)
-    for line in crowd:
-        line.close()
+    with many_descriptors(1300):
+        task = await start(bash, tmp_path, "sleep 60")
+        crowd = [connect(tmp_path, task) for _ in range(1100)]
+        await until(lambda: sum(_is_closed(line) for line in crowd) >= 1100 - 1024, "those who are one too many")
+        assert isinstance((await tasks.kill(task, grace=0)).outcome, Killed)
+        for line in crowd:
+            line.close()
 
 
 async def test_hundreds_who_wait_keep_nobody_from_ending_a_task(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
     task = await start(bash, tmp_path, "sleep 60")
     waits = [asyncio.ensure_future(tasks.wait(task)) for _ in range(400)]
-    await asyncio.sleep(0.1)
+    await until(control.too_many, "as many connections as may be")
     assert isinstance((await tasks.kill(task, grace=0)).outcome, Killed)
     assert {waited.met for waited in await asyncio.gather(*waits)} == {(task,)}
 
@@ -118,8 +121,8 @@ async def test_who_never_reads_does_not_stop_it(bash: Bash, tmp_path: Path) -> N
             try:
                 line.send(b"watch %d\nnonsense\n" % number)
             except BlockingIOError:
-                await asyncio.sleep(0.001)
+                await until(lambda: select.select([], [line], [], 0)[1], "room for more, or its end")
             except OSError:
                 break
-        waited = await tasks.wait(task, timeout=20)
+        waited = await tasks.wait(task, timeout=PATIENCE)
     assert waited.tasks[0].outcome == Exited(3)

@@ -11,7 +11,7 @@ from tests.support.hosts import run_host
 pytestmark = pytest.mark.linux
 
 _LAUNCH = """
-    import errno, os, select, shutil, sys, warnings
+    import errno, os, select, shlex, shutil, sys, warnings
     from nacre.keeper.channel import Channel
     from nacre.keeper.serve import Keeper
     from nacre.keeper.spawn import PLACE_FD, Shell
@@ -23,7 +23,7 @@ _LAUNCH = """
     keeper = Keeper(Channel.pair()[0], (256, 256))
     start = Start(
         tag=1, timeout=9.0, grace=1.0, merge=False, keep=False, reusable=True, has_stdin=False, has_state=False,
-        bash=os.fsencode(shutil.which("bash")), cwd=b"/", text=os.fsencode(f"echo ran > {sys.argv[1]}"),
+        bash=os.fsencode(shutil.which("bash")), cwd=b"/", text=os.fsencode(f"echo ran > {shlex.quote(sys.argv[1])}"),
         env=environment_block(os.environ),
     )
     if sys.argv[2] == "ready":

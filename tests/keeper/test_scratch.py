@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.keeper.scratch import make_scratch
+from tests.support.users import free_uid
 
 
 def test_a_private_directory_is_new_and_nobody_elses(tmp_path: Path) -> None:
@@ -29,7 +30,8 @@ def test_none_is_made_through_a_link_that_has_taken_the_place_of_its_root(tmp_pa
 def test_none_is_made_in_a_directory_of_somebody_else(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give things away")
-    os.chown(tmp_path, 65534, 65534)
+    uid = free_uid()
+    os.chown(tmp_path, uid, uid)
     with pytest.raises(NotADirectoryError):
         make_scratch(os.fsencode(tmp_path))
     assert list(tmp_path.iterdir()) == []

@@ -24,6 +24,7 @@ from nacre.observe.trail import Trail
 from nacre.testing import ScriptedBash
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) ->
     """
     code = textwrap.dedent(program)
     running = [subprocess.Popen([sys.executable, "-c", code, name]) for name in ("a", "b", "c")]
-    assert [each.wait(60) for each in running] == [0, 0, 0]
+    assert [each.wait(PATIENCE) for each in running] == [0, 0, 0]
     trail = Trail(str(path))
     found = sorted(record["command"] for record in trail.records())
     assert found == sorted(f"echo {name} {number}" for name in "abc" for number in range(100))
@@ -215,7 +216,7 @@ def test_a_fork_in_the_middle_of_a_line_leaves_the_child_able_to_write(path: Pat
                 os._exit(0)
             os.waitpid(child, 0)
     """
-    run_host(program, within=20)
+    run_host(program)
     assert [line["command"] for line in lines(path)] == ["ls"]
 
 

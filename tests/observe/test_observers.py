@@ -94,7 +94,7 @@ async def test_who_was_asked_and_had_not_answered_when_it_was_cancelled_has_said
 
     async def undecided(_: Verdict) -> bool:
         cancel.cancel()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return True
 
     await watched.run("git stash drop", ToolContext(working_dir=tmp_path, approve=undecided, cancel=cancel))

@@ -162,3 +162,9 @@ def test_a_text_that_is_shown_in_pieces_shows_no_more_than_the_whole(parts: list
     shown += mask(held, secrets)
     assert not any(secret in shown for secret in secrets)
     assert shown.replace(MASK, "") == mask(text, secrets).replace(MASK, "")
+
+
+@pytest.mark.parametrize("line", [" " * 300_000, "   a" * 75_000, "12 " * 100_000, "ab" * 150_000])
+def test_a_line_without_end_that_looks_like_a_dump_is_read_once(line: str) -> None:
+    """Each blank of it was tried as the last one, with all that follow: minutes."""
+    assert mask(f"{line}x", ["correct-horse"], starts_cut=True, ends_cut=True) == f"{line}x"

@@ -22,6 +22,7 @@ from nacre.output.shape import LEAST_CHARS
 from nacre.output.terminal import seen
 from nacre.output.tokens import tokens
 from nacre.result import Captured, Spill
+from tests.support.quoting import quote
 
 SMALL = Options(chars=600, lines=40)
 FILE = Spill(path="/tmp/out.log", bytes=10**6, complete=True)
@@ -125,7 +126,7 @@ def read_by(note: str, data: bytes, tmp_path: Path) -> bytes:
     """What the command in a remark prints of the file."""
     file = tmp_path / "out.log"
     file.write_bytes(data)
-    command = note.split(": ", 1)[1].removesuffix("]").replace(FILE.path, str(file))
+    command = note.split(": ", 1)[1].removesuffix("]").replace(FILE.path, quote(file))
     return subprocess.run(["bash", "-c", command], capture_output=True, check=True).stdout
 
 

@@ -45,7 +45,7 @@ class Repository:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.path = home / "repository"
-        self.program = home / "program"
+        self.program = home / "program"  # found by its name: git gives some settings to a shell, others not
         self.program.write_text(f"#!/bin/sh\ntouch '{home}/ran'\n")
         self.program.chmod(0o755)
         self.path.mkdir()
@@ -84,7 +84,7 @@ class Repository:
 
     def set(self, *names: str, to: str = "") -> None:
         for name in names:
-            self.git("config", name, to or str(self.program))
+            self.git("config", name, to or self.program.name)
 
     def runs_a_program(self, command: str, env: dict[str, str] | None = None) -> bool:
         mark = self.home / "ran"
@@ -111,14 +111,14 @@ def _monitor(repository: Repository) -> None:
 
 
 def _included(repository: Repository) -> None:
-    (repository.path / "more").write_text(f"[core]\n\tfsmonitor = {repository.program}\n")
+    (repository.path / "more").write_text(f"[core]\n\tfsmonitor = {repository.program.name}\n")
     repository.set("include.path", to=str(repository.path / "more"))
 
 
 def _worktree(repository: Repository) -> None:
     repository.set("core.repositoryFormatVersion", to="1")
     repository.set("extensions.worktreeConfig", to="true")
-    repository.git("config", "--worktree", "core.fsmonitor", str(repository.program))
+    repository.git("config", "--worktree", "core.fsmonitor", repository.program.name)
 
 
 def _signatures(repository: Repository) -> None:
@@ -176,7 +176,7 @@ def _submodule(repository: Repository) -> None:
     (repository.path / ".gitmodules").write_text(f'[submodule "s"]\n\tpath = s\n\turl = {repository.path}\n')
     repository.git("update-index", "--add", "--cacheinfo", f"160000,{repository.first},s")
     repository.git("clone", "-q", ".", "s")
-    repository.set("submodule.s.update", to=f"!{repository.program}")
+    repository.set("submodule.s.update", to=f"!{repository.program.name}")
     repository.set("submodule.s.url", to=str(repository.path))
     repository.set("submodule.recurse", to="true")
     repository.set("status.submoduleSummary", to="true")
@@ -192,7 +192,7 @@ def _lazy(url: str, *names: str) -> Callable[[Repository], None]:
         repository.set("core.repositoryFormatVersion", to="1")
         repository.set("extensions.partialClone", to="origin")
         repository.set("remote.origin.promisor", to="true")
-        repository.set("remote.origin.url", to=url.format(program=repository.program, source=source))
+        repository.set("remote.origin.url", to=url.format(program=repository.program.name, source=source))
         repository.set("protocol.allow", to="always")
         repository.set(*names)
 
@@ -264,6 +264,6 @@ def test_a_missing_object_is_held_back_by_a_git_that_does_not_know_how_to_do_wit
 
 def test_configuration_that_is_inherited_does_not_win(tmp_path: Path) -> None:
     repository = Repository(tmp_path)
-    inherited = {"GIT_CONFIG_PARAMETERS": f"'core.fsmonitor={repository.program}'"}
+    inherited = {"GIT_CONFIG_PARAMETERS": f"'core.fsmonitor={repository.program.name}'"}
     assert not repository.runs_a_program("git ls-files", inherited | GIT_ENVIRONMENT)
     assert repository.runs_a_program("git ls-files", inherited)

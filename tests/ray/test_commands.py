@@ -18,6 +18,7 @@ from nacre.engines.ray import RayEngine
 from nacre.result import Running
 from tests.ray.conftest import Machines
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import PATIENCE
 
 _LONG = 60.0
 Door = Callable[..., subprocess.CompletedProcess[str]]
@@ -95,9 +96,9 @@ async def test_several_tasks_are_waited_for_together(shared: RayEngine, machines
         result = await Bash(engine=shared).run(Request(f"echo begun; {command}", mode="background"))
         ids += [result.outcome.task] if isinstance(result.outcome, Running) else []
         ids += [result.task.id] if result.task is not None and not isinstance(result.outcome, Running) else []
-    waited = await tasks.wait(ids, any=True, timeout=20)
+    waited = await tasks.wait(ids, any=True, timeout=PATIENCE)
     assert (waited.met, waited.timed_out, len(waited.tasks)) == ((ids[1],), False, 2)
     waited = await tasks.wait(ids, timeout=0.1)
     assert (waited.met, waited.timed_out) == ((ids[1],), True)
     gate.open()
-    assert [task.exit_code for task in (await tasks.wait(ids, timeout=20)).tasks] == [0, 6]
+    assert [task.exit_code for task in (await tasks.wait(ids, timeout=PATIENCE)).tasks] == [0, 6]

@@ -16,7 +16,7 @@ from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.result import Cancelled, Exited
 from tests.ray.conftest import Machines, Made
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 _LONG = 60.0
 pytestmark = pytest.mark.usefixtures("machines")
@@ -171,5 +171,5 @@ async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
 async def test_the_command_line_has_it_too(machines: Machines) -> None:
     program = [sys.executable, "-m", "nacre", "run", "--engine", "ray", "echo $NACRE_ENGINE; exit 3"]
     env = {**os.environ, "RAY_ADDRESS": machines.address}
-    done = await asyncio.to_thread(subprocess.run, program, env=env, capture_output=True, text=True, timeout=60)
+    done = await asyncio.to_thread(subprocess.run, program, env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.returncode) == ("ray\n", 3)

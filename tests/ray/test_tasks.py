@@ -21,6 +21,7 @@ from nacre.tasks import Match
 from nacre.types import Mode
 from tests.ray.conftest import Machines, Made
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import PATIENCE
 
 _LONG = 60.0
 _STARTER = """
@@ -44,16 +45,18 @@ async def test_tasks_outlive_their_driver_and_are_found_by_another(
     ends = f"echo one; {gate.wait}; echo two; exit 5"
     stays = f"{life.hold} (setsid sleep 300 &); sleep 300"
     program = [sys.executable, "-c", _STARTER, machines.address, ends, stays]
-    done = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, timeout=60, check=True)
+    done = await asyncio.to_thread(
+        subprocess.run, program, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
     first, second = done.stdout.split()[-2:]
 
     tasks = RayTasks(shared)
     found = await tasks.get(first)
     assert (found.node, found.task.alive) == (machines.nodes[2].node_id, True)
     assert {first, second} <= {placed.task.id for placed in await tasks.list(all=False)}
-    await tasks.wait(first, until=Match("one"), timeout=20)
+    await tasks.wait(first, until=Match("one"), timeout=PATIENCE)
     gate.open()
-    waited = await tasks.wait(first, timeout=20)
+    waited = await tasks.wait(first, timeout=PATIENCE)
     assert waited.tasks[0].outcome == Exited(5)
     assert (await tasks.output(first)).data == b"one\ntwo\n"
 
@@ -77,7 +80,7 @@ async def test_the_id_of_a_task_says_on_which_node_it_is(shared: RayEngine, gate
     assert result.task.id == id
     assert (await RayTasks(shared).get(id)).node == placed.node
     gate.open()
-    assert (await tasks.wait(id, timeout=20)).met == (id,)
+    assert (await tasks.wait(id, timeout=PATIENCE)).met == (id,)
 
 
 async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: RayEngine, gate: Gate) -> None:
@@ -87,7 +90,7 @@ async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: Ra
     assert re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", id)
     assert [f"It goes on as task {id}; " in remark for remark in result.remarks] == [True]
     gate.open()
-    assert (await RayTasks(shared).wait(id, timeout=20)).tasks[0].outcome == Exited(0)
+    assert (await RayTasks(shared).wait(id, timeout=PATIENCE)).tasks[0].outcome == Exited(0)
 
 
 async def test_a_node_that_is_gone_is_forgotten(machines: Machines, made: Made) -> None:
@@ -120,7 +123,7 @@ async def test_an_engine_that_is_closed_leaves_its_task_and_other_engines_alone(
     second = made(num_cpus=0.1)
     assert (await asyncio.wait_for(Bash(engine=second).run("echo works"), _LONG)).out.text == "works\n"
     gate.open()
-    waited = await RayTasks(second).wait(result.outcome.task, timeout=20)
+    waited = await RayTasks(second).wait(result.outcome.task, timeout=PATIENCE)
     assert waited.tasks[0].outcome == Exited(4)
 
 
@@ -217,7 +220,7 @@ async def test_tasks_of_one_node_are_listed_by_the_name_it_is_told_by(
     with pytest.raises(InvalidRequest, match="Several nodes are called"):
         await tasks.list(node=machines.nodes[0].node_ip_address)
     gate.open()
-    await tasks.wait(result.outcome.task, timeout=20)
+    await tasks.wait(result.outcome.task, timeout=PATIENCE)
 
 
 async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
@@ -234,7 +237,7 @@ async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
         result.outcome.task,
     ]
     gate.open()
-    assert (await tasks.wait(result.outcome.task, timeout=20)).tasks[0].outcome == Exited(0)
+    assert (await tasks.wait(result.outcome.task, timeout=PATIENCE)).tasks[0].outcome == Exited(0)
 
 
 async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others(
@@ -258,7 +261,7 @@ async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others
         await tasks.list(node=other)
     monkeypatch.undo()
     gate.open()
-    await tasks.wait(result.outcome.task, timeout=20)
+    await tasks.wait(result.outcome.task, timeout=PATIENCE)
 
 
 def test_nothing_of_ray_is_loaded_by_who_does_not_use_it() -> None:

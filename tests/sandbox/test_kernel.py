@@ -118,7 +118,7 @@ def test_a_container_that_holds_one_kind_of_namespace_back_leaves_the_other(monk
     monkeypatch.setattr(confine, "own_mounts", refuse)
     monkeypatch.setattr(confine, "own_network", lambda: None)
     found = probe()
-    assert (found.mounts, found.networks) == (False, True)
+    assert (found.mounts, found.terminals, found.networks) == (False, False, True)
 
 
 def test_asking_leaves_no_trace_in_this_process() -> None:

@@ -11,6 +11,7 @@ import pytest
 from nacre.sandbox import landlock
 from nacre.sandbox.confine import prctl
 from nacre.sandbox.landlock import handled
+from tests.support.waiting import PATIENCE
 
 NO_NEW_PRIVS = 38
 
@@ -100,6 +101,6 @@ def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=confined)
     thread.start()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert outcome == {"outside": "PermissionError", "inside": "made"}
     assert attempt(tmp_path) == "made", "this thread is as free as ever"

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from nacre.errors import AccessUnavailable
+from nacre.frozen import replace
 from nacre.sandbox import landlock
 from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
 from nacre.sandbox.kernel import Kernel
@@ -38,6 +39,7 @@ def machine(abi: int = 8, *, seccomp: bool = True, mounts: bool = True, networks
         landlock=abi,
         seccomp=seccomp,
         mounts=mounts,
+        terminals=mounts,
         networks=mounts if networks is None else networks,
         lack="" if abi else "What is needed.",
     )
@@ -150,6 +152,7 @@ def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int,
 def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(mounts: bool) -> None:
     got = enforceable(wanted("workspace"), machine(mounts=mounts), Limits())
     assert "protected" not in got.enforced
+    assert ("protected-existing" in got.enforced) == mounts
     assert got.watched == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
 
 
@@ -201,21 +204,24 @@ def test_what_cannot_be_kept_is_named(want: Wanted, kernel: Kernel, names: str) 
 
 
 @pytest.mark.parametrize("abi", range(1, landlock.NEWEST + 1))
-def test_hidden_paths_are_covered_by_mounts_or_left_out_of_what_may_be_read(abi: int) -> None:
+@pytest.mark.parametrize("mounts", [True, False])
+def test_hidden_paths_are_covered_by_mounts_and_left_out_of_what_may_be_read(abi: int, mounts: bool) -> None:
     want = wanted(hidden=("/home/me/.ssh",), around=("/etc", "/home/me/work"))
-    covered = enforceable(want, machine(abi), Limits())
-    assert "hidden" in covered.enforced
-    assert decoded(covered).mounts == [(HIDE, b"/home/me/.ssh")]
-    assert decoded(covered).landlock is not None
-    assert (decoded(covered).landlock or (0, 0, 0))[0] & landlock.READING == 0
-    carved = enforceable(want, machine(abi, mounts=False), Limits())
-    assert "hidden" in carved.enforced
-    assert decoded(carved).mounts == []
-    assert decoded(carved).landlock is not None
-    assert (decoded(carved).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
-    grants = [(rights, path) for rights, path in decoded(carved).grants if rights & landlock.READ_FILE]
+    got = enforceable(want, machine(abi, mounts=mounts), Limits())
+    assert "hidden" in got.enforced
+    assert got.covered == (), "Landlock hides it, too"
+    assert decoded(got).mounts == ([(HIDE, b"/home/me/.ssh")] if mounts else [])
+    assert decoded(got).landlock is not None
+    assert (decoded(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
+    grants = [(rights, path) for rights, path in decoded(got).grants if rights & landlock.READ_FILE]
     assert {path for _, path in grants} >= {b"/etc", b"/home/me/work"}
     assert not any(b"/home/me/.ssh".startswith(path + b"/") or path == b"/" for _, path in grants)
+
+
+def test_inside_what_may_be_written_only_a_mount_hides() -> None:
+    got = enforceable(wanted("workspace", hidden=("/ws/secret",)), machine(), Limits())
+    assert got.covered == ("/ws/secret",)
+    assert (decoded(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
 
 
 def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> None:
@@ -241,11 +247,33 @@ def test_every_confined_run_is_powerless_and_may_use_harmless_devices(access: Co
 
 
 def test_restricted_may_write_nothing_but_devices() -> None:
-    told = decoded(enforceable(wanted(), machine(), Limits()))
-    assert all(path.startswith(b"/dev/") for _, path in told.grants)
+    told = decoded(enforceable(wanted(tops=("/etc", "/usr")), machine(), Limits()))
+    assert all(path.startswith(b"/dev/") or rights == landlock.READ_FILE for rights, path in told.grants)
     assert (told.closed, told.mounts, told.loopback, told.ports, told.redirects) == (False, [], False, [], [])
     assert told.filter == program("x86_64", sockets="none", unix=False, metadata=True, shared=True, truncation=False)
-    assert told.landlock == (landlock.handled(8)[0] & ~landlock.READING, 0b11, 0b11)
+    assert told.landlock == (
+        landlock.handled(8)[0] & ~(landlock.EXECUTE | landlock.READ_DIR),
+        0b11,
+        0b11,
+    )
+
+
+@pytest.mark.parametrize("access", MODES)
+def test_everything_can_be_read_but_devices(access: Confined) -> None:
+    told = decoded(enforceable(wanted(access, tops=("/etc", "/usr")), machine(mounts=False), Limits()))
+    readable = {path for rights, path in told.grants if rights & landlock.READ_FILE}
+    assert {b"/etc", b"/usr", b"/dev/null", b"/dev/shm"} <= readable
+    assert not {b"/", b"/dev", b"/dev/pts", b"/dev/ptmx"} & readable
+
+
+def test_terminals_are_granted_only_where_they_are_of_its_own() -> None:
+    for terminals in (True, False):
+        here = replace(machine(), terminals=terminals)
+        told = decoded(enforceable(wanted("workspace"), here, Limits()))
+        assert ((TERMINALS, b"/dev/pts") in told.mounts) == terminals
+        assert ({b"/dev/pts", b"/dev/ptmx"} <= {path for _, path in told.grants}) == terminals
+    told = decoded(enforceable(wanted(), machine(), Limits()))
+    assert not {b"/dev/pts", b"/dev/ptmx"} & {path for _, path in told.grants}
 
 
 def test_a_workspace_is_opened_before_what_is_in_it_is_closed() -> None:
@@ -296,7 +324,7 @@ def test_unix_sockets_are_opened_when_asked_for() -> None:
 def test_limits_are_counted_over_the_run_and_set_for_each_process() -> None:
     told = limited(Limits(memory=GIB, cpu=1.5, processes=7, file_size=MIB, open_files=99))
     assert told.enforced == ("limits",)
-    assert decoded(told).watched == [(b"memory", GIB), (b"cpu", 1.5), (b"processes", 7)]
+    assert decoded(told).watched == [(b"memory", GIB), (b"cpu", 1.5), (b"processes", 7), (b"threads", 256)]
     assert dict(decoded(told).limits) == {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_DATA: 2 * GIB,

@@ -133,7 +133,10 @@ METADATA = """
     removexattr lremovexattr fremovexattr removexattrat file_setattr
 """.split()
 METADATA_X86 = ("chmod", "chown", "lchown", "utime", "utimes", "futimesat")
-SHARED = "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink".split()
+SHARED = """
+    shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl
+    mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
+""".split()
 
 
 @pytest.mark.req("P-008")
@@ -327,3 +330,53 @@ def test_a_file_cannot_be_truncated_by_opening_it_for_anything_but_writing(machi
         assert opened(RDONLY | TRUNC, asked=free) == "allow"
     assert asked("openat2") == "ENOSYS"
     assert free("openat2") == "allow"
+
+
+TMPFILE = 0o20200000
+MODES = {"openat": (2, 3), "fchmod": (None, 1), "fchmodat": (None, 2), "fchmodat2": (None, 2), "mknodat": (None, 2)}
+MODES_X86 = {"open": (1, 2), "chmod": (None, 1), "creat": (None, 1), "mknod": (None, 1)}
+"""Where each has its flags, if it has some, and where its mode."""
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("truncation", [True, False])
+def test_no_set_user_id_bit_can_be_set_where_modes_may_be(machine: str, truncation: bool) -> None:
+    asked = Filter(machine, metadata=False, truncation=truncation)
+
+    def given(name: str, flags_at: int | None, mode_at: int, *, flags: int, mode: int) -> str:
+        arguments = [0] * 6
+        arguments[mode_at] = mode
+        if flags_at is not None:
+            arguments[flags_at] = flags
+        return asked(name, *arguments)
+
+    for name, places in {**MODES, **(MODES_X86 if machine == "x86_64" else {})}.items():
+        for flags in (CREAT | WRONLY, CREAT | RDWR | TRUNC, CREAT, TMPFILE | RDWR):
+            for mode in (0o4755, 0o6711, 0o4000):
+                assert given(name, *places, flags=flags, mode=mode) == "EPERM", name
+            for mode in (0o644, 0o2775, 0o1777):
+                assert given(name, *places, flags=flags, mode=mode) == "allow", name
+        if places[0] is not None:
+            assert given(name, *places, flags=WRONLY | TRUNC, mode=0o7777) == "allow", "a mode that nobody looks at"
+    assert asked("openat2") == "ENOSYS", "its mode is in memory; programs then use `openat`"
+
+
+@pytest.mark.req("P-008")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nobody_who_waits_in_shared_memory_is_moved(machine: str) -> None:
+    asked = Filter(machine)
+    private, clock = 0x80, 0x100
+    moving, others = (3, 4, 11, 12), (0, 1, 5, 6, 7, 8, 9, 10, 13)
+    assert {asked("futex", 0, each | flag) for each in moving for flag in (0, clock)} == {"ENOSYS"}
+    assert {asked("futex", 0, each | private) for each in (*moving, *others)} == {"allow"}
+    assert {asked("futex", 0, each | flag) for each in others for flag in (0, clock)} == {"allow"}
+    assert asked("futex_requeue") == "ENOSYS"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", KINDS)
+@pytest.mark.parametrize("unix", [False, True])
+def test_a_name_is_taken_only_where_sockets_have_some(machine: str, sockets: Sockets, unix: bool) -> None:
+    expected = "allow" if unix or sockets == "internet" else "EPERM"
+    assert Filter(machine, sockets=sockets, unix=unix)("bind") == expected

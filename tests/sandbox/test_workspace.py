@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from nacre.sandbox.workspace import Workspace, around, is_below, look
+from nacre.sandbox.protected_names import AT_ROOTS
+from nacre.sandbox.workspace import Workspace, around, is_below, list_tops, look
 from tests.support.repositories import repository, submodule, worktree
+from tests.support.users import free_uid
 
 ROOT = os.geteuid() == 0
+NAMES = tuple(each.name for each in AT_ROOTS)
 OF_GIT = ("hooks", "config", "config.worktree", "commondir")
 
 
@@ -36,9 +39,8 @@ def kept(workspace: Workspace) -> set[str]:
 def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(place: Path) -> None:
     assert found(place) == Workspace(
         roots=(str(place),),
-        missing=tuple(
-            str(place / name) for name in (".claude", ".mcp.json", ".nacre", *(f".git/{name}" for name in OF_GIT))
-        ),
+        missing=tuple(str(place / name) for name in (*NAMES, "HEAD", *(f".git/{name}" for name in OF_GIT))),
+        repositories=(str(place / ".git"),),
     )
 
 
@@ -55,9 +57,7 @@ def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(pla
     assert set(workspace.roots) == {str(repo), str(repo / ".git")}
     assert workspace.pinned == (str(repo / ".git"),)
     assert set(workspace.protected) == paths(repo / ".git", "hooks", "config")
-    assert set(workspace.missing) == paths(
-        repo, ".claude", ".mcp.json", ".nacre", ".git/config.worktree", ".git/commondir"
-    )
+    assert set(workspace.missing) == paths(repo, *NAMES, "HEAD", ".git/config.worktree", ".git/commondir")
 
 
 def test_in_a_subdirectory_the_tree_above_is_out_of_reach_but_its_repository_is_not(place: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_link_above_opens_nothing_either(place: Path) -> None:
 def test_somebody_elses_repository_above_is_none_of_ours(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
-    os.chown(repo / ".git", 4321, 4321)
+    os.chown(repo / ".git", *(free_uid(),) * 2)
     workspace = found(repo / "src")
     assert workspace.roots == (str(repo / "src"),)
 
@@ -344,7 +344,8 @@ def test_around_what_is_hidden_is_everything_else_on_the_way_to_it(place: Path) 
     assert not any(is_below(hidden, path) or is_below(path, hidden) for path in everything)
     assert not any(os.path.islink(path) for path in everything), "a grant would be for what it leads to"
     top = {entry.path for entry in os.scandir("/") if not entry.is_symlink()}
-    assert top - everything == {"/" + place.parts[1]}
+    assert top - everything == {"/" + place.parts[1], "/dev"}
+    assert {"/dev"} == top - set(list_tops()), "devices are granted one by one"
 
 
 def test_around_two_where_one_is_inside_the_other_neither_shows(place: Path) -> None:

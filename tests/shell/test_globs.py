@@ -8,6 +8,7 @@ import pytest
 
 from nacre import check
 from nacre.shell.text import could_be, globbed
+from tests.support.waiting import PATIENCE
 
 GLOBS = "[rR]m [!a]m [^a]m [z-a]m []r]m [!]]m [a-z]m [!a-z]m [[:lower:]]m [[:alpha:][:digit:]]m [[r]m [r-]m".split()
 GLOBS += "[-r]m r[m r]m [!!]m [x--z]m r? r* ?? [r][m] [!r]m []m [!] [".split()
@@ -16,7 +17,7 @@ GLOBS += "[-r]m r[m r]m [!!]m [x--z]m r? r* ?? [r][m] [!r]m []m [!] [".split()
 @pytest.mark.parametrize("glob", GLOBS)
 def test_a_glob_may_be_what_bash_matches_with_it(glob: str) -> None:
     words = ["bash", "-c", f"case rm in {glob}) echo yes;; *) echo no;; esac"]
-    bash = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    bash = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
     assert could_be(globbed(glob), "rm") is (bash == "yes\n")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from nacre.keeper.processes import tag_of
 from nacre.system import LINUX
@@ -25,6 +28,7 @@ class Cost:
 
 
 def cost(pid: int) -> Cost:
+    need_to_see(pid)
     below = children(pid)
     return Cost(fds(pid), int(status(pid)["Threads"]), len(below), sum(state(child) == "Z" for child in below))
 
@@ -44,17 +48,48 @@ def status(pid: int) -> dict[str, str]:
 
 def memory(pid: int) -> tuple[int, int]:
     """Bytes resident now, and at most so far."""
+    need_to_see(pid)
     seen = status(pid)
     now, most = (int(seen[field].split()[0]) * 1024 for field in ("VmRSS", "VmHWM"))
     return now, most
 
 
 def state(pid: int) -> str:
-    """`R`, `S`, `Z`, …; empty when there is no such process."""
+    """`R`, `S`, `Z`, …; `?` when it hides, as a keeper does under hidepid=2; empty when there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return ""
+        return _hidden_state(pid) if is_hidden(pid) else ""
+
+
+def _hidden_state(pid: int) -> str:
+    """Of a child of ours it is known whether it is stopped; of others, nothing."""
+    try:
+        changed = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return "?"
+    return "?" if changed is None else "T"
+
+
+def is_hidden(pid: int) -> bool:
+    """It lives, and /proc does not show it to this user."""
+    if os.path.exists(f"/proc/{pid}") or not hasattr(os, "pidfd_open"):
+        return False
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        has_exited = bool(select.select([handle], [], [], 0)[0])  # it may be hidden until it is reaped
+    finally:
+        os.close(handle)
+    return not has_exited and not os.path.exists(f"/proc/{pid}")  # it may have been started in between
+
+
+def need_to_see(pid: int) -> None:
+    """Skips the test where /proc does not show this process."""
+    if is_hidden(pid):
+        pytest.skip("/proc hides the keeper from this user (hidepid=2)")
 
 
 def is_alive(pid: int) -> bool:
@@ -99,6 +134,7 @@ def ready_shells(keeper: int) -> list[int]:
 
 def forked_keepers(keeper: int) -> list[int]:
     """Those that it has forked off, for tasks and for what may become one."""
+    need_to_see(keeper)
     return [pid for pid in children(keeper) if is_alive(pid) and status(pid).get("Name") == "nacre-task"]
 
 
@@ -109,7 +145,7 @@ def _is_own_keeper(pid: int) -> bool:
 def _is_ready_shell(pid: int) -> bool:
     """Of the keeper, or of one that it has forked ahead for the next task. What has its command has its tag."""
     parent, session = parent_and_session(pid)
-    kept = _is_own_keeper(parent) or _is_own_keeper(parent_and_session(parent)[0])
+    kept = is_hidden(parent) or _is_own_keeper(parent) or _is_own_keeper(parent_and_session(parent)[0])
     tag = tag_of(pid) if LINUX else None
     return session == pid and kept and tag is None and "BASH_EXECUTION_STRING" in command_line(pid)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 import select
-import shlex
 from pathlib import Path
 
 import pytest
 
+from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE
 
 _HELD = b"held\n"
@@ -24,7 +24,7 @@ class Lifeline:
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
         self.path = path
-        self.hold = f"exec 7>{shlex.quote(str(path))}; echo held >&7;"
+        self.hold = f"exec 7>{quote(path)}; echo held >&7;"
         """Shell text: whatever runs this holds the line, and so does all that it starts afterwards."""
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         self._read = b""
@@ -86,7 +86,7 @@ class Gate:
         os.mkfifo(path)
         self.path = path
         """A line that is written to it opens it, from another process too."""
-        self.wait = f"read -r _ <{shlex.quote(str(path))}"
+        self.wait = f"read -r _ <{quote(path)}"
         """Shell text: goes on when the gate is opened."""
         self._fd = os.open(path, os.O_RDWR)  # both ends: opening never blocks, and nothing written is lost
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from nacre.shell.parse import TooDeep, parse
 from nacre.shell.syntax import Block, Function
 from tests.support.skeleton import skeleton
+from tests.support.waiting import PATIENCE
 
 _BASH = ("bash", "--norc", "--noprofile")
 _NOTHING = {"LC_ALL": "C.UTF-8", "PATH": "/nonexistent"}
@@ -67,7 +68,7 @@ def valid(texts: Iterable[str], *options: str) -> list[bool]:
             input=_bytes(text),
             capture_output=True,
             env=_NOTHING,
-            timeout=20,
+            timeout=PATIENCE,
         )
         return done.returncode == 0 and all(b"warning:" in line for line in done.stderr.splitlines())
 
@@ -87,7 +88,7 @@ def printed(texts: list[str], *options: str) -> list[str | None]:
         input=b"".join(_bytes(definition) + b"\0" for definition in asked),
         capture_output=True,
         env=_NOTHING,
-        timeout=60,
+        timeout=PATIENCE,
     )
     answers = done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
     assert len(answers) == len(texts), done.stderr

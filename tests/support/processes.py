@@ -5,23 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import shutil
 import subprocess
 from collections.abc import Iterator
-
-import pytest
-
-
-def as_user(user: int) -> list[str]:
-    """How root starts a program as somebody whom such a limit holds, and who may still read all that root may: this
-    Python and the project, wherever they are. Skips the test where that cannot be had."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can be another user")
-    if shutil.which("setpriv") is None:
-        pytest.skip("there is no setpriv, to run as another user")
-    may = "-all,+dac_read_search"
-    capabilities = [f"--{which}={may}" for which in ("inh-caps", "ambient-caps", "bounding-set")]
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *capabilities]
 
 
 def limit_processes(room: int) -> None:

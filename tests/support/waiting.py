@@ -11,9 +11,13 @@ import pytest
 
 T = TypeVar("T")
 
-PATIENCE = 20.0
-"""Seconds that only something that hangs can take."""
+PATIENCE = 100.0
+"""Seconds that only something that hangs can take, on a machine with fifty times as much to do as it can."""
+TIME_LIMITS_S = (1, 8, 60)
+"""Limits for a command to try one after another, until it has come to where it waits before its time is up: on a busy
+machine that may take a while, and only then can a test say anything about the end."""
 _PAUSE = 0.01
+"""Seconds between two looks, where nothing tells when to look: the only time that a test lets pass."""
 
 
 def wait_until(condition: Callable[[], T], what: str, *, within: float = PATIENCE) -> T:
@@ -26,6 +30,14 @@ def wait_until(condition: Callable[[], T], what: str, *, within: float = PATIENC
     return found
 
 
+def lasting(look: Callable[[], T], *, within: float = PATIENCE) -> T:
+    """What a look still finds when all that goes by itself has gone: something false, unless that took too long."""
+    end = time.monotonic() + within
+    while (left := look()) and time.monotonic() < end:
+        time.sleep(_PAUSE)
+    return left
+
+
 async def until(condition: Callable[[], T], what: str, *, within: float = PATIENCE) -> T:
     """The same, while the event loop goes on."""
     end = time.monotonic() + within
@@ -34,6 +46,12 @@ async def until(condition: Callable[[], T], what: str, *, within: float = PATIEN
             pytest.fail(f"waited {within:g} s in vain for {what}")
         await asyncio.sleep(_PAUSE)
     return found
+
+
+async def turn_loop(times: int = 1) -> None:
+    """Each time, everything in the event loop that can go on does so once."""
+    for _ in range(times):
+        await asyncio.sleep(0)
 
 
 async def until_steady(measure: Callable[[], T], *, looks: int = 40, within: float = PATIENCE) -> T:

@@ -16,6 +16,7 @@ import pytest
 
 from nacre.errors import InvalidRequest, NoSuchTask
 from nacre.keeper.folder import PROCESS
+from nacre.keeper.prelude import MARK
 from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, look
 from nacre.result import Exited, Killed, Lost
 from nacre.system import LINUX
@@ -23,10 +24,14 @@ from nacre.tasks.store import create
 from nacre.tasks.tasks import Tasks
 from tests.support.census import is_alive, pids
 from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process
-from tests.support.waiting import PATIENCE, until
+from tests.support.hosts import run_host
+from tests.support.machines import stale_proc
+from tests.support.waiting import PATIENCE, turn_loop, until
 from tests.tasks.conftest import Serve
 
 Start = Callable[..., subprocess.Popen[bytes]]
+SHELL = f"{MARK} _ </dev/null; echo; while :; do sleep 1000; done"
+"""Looks like a shell of nacre's that has shed its tag."""
 
 
 @pytest.fixture
@@ -83,7 +88,7 @@ async def test_the_keeper_is_asked_and_the_end_waited_for(tasks: Tasks, serve: S
 async def test_a_task_that_is_starting_is_killed_when_it_has_started(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(begin=False)
     killing = asyncio.ensure_future(tasks.kill(keeper.id))
-    await asyncio.sleep(0)
+    await turn_loop()
     keeper.begin()
     assert (await asyncio.wait_for(killing, PATIENCE)).outcome == Killed("you")
 
@@ -152,9 +157,10 @@ async def test_what_does_not_listen_to_a_signal_is_killed(tasks: Tasks, store: P
 
 
 @pytest.mark.linux
-async def test_the_first_process_and_its_group_are_known_by_its_start(tasks: Tasks, store: Path, start: Start) -> None:
-    process = start("(trap '' TERM; echo; while :; do sleep 1000; done) & wait")
-    id = lost_task(store, process)
+async def test_the_group_of_the_first_process_ends_with_it(tasks: Tasks, store: Path, start: Start) -> None:
+    tag = new_tag()
+    process = start("(ulimit -Sx unlimited; trap '' TERM; echo; while :; do sleep 1000; done) & wait", tag=tag)
+    id = lost_task(store, process, tag=tag)
     assert (await asyncio.wait_for(tasks.kill(id, grace=0.2), PATIENCE)).running == ()
     assert process.wait(PATIENCE) == -signal.SIGTERM
     seen = [look(pid) for pid in pids()]
@@ -165,10 +171,32 @@ async def test_the_first_process_and_its_group_are_known_by_its_start(tasks: Tas
 async def test_a_process_that_only_has_the_same_number_is_left_alone(
     tasks: Tasks, store: Path, start: Start, changes: dict[str, Any]
 ) -> None:
-    process = start()
+    process = start(SHELL)
     id = lost_task(store, process, **changes)
     task = await asyncio.wait_for(tasks.kill(id, grace=0), PATIENCE)
     assert (task.state, task.running) == ("lost", ())
+    assert is_alive(process.pid)
+
+
+@pytest.mark.linux
+async def test_with_a_proc_of_another_pid_namespace_nothing_is_signalled(
+    tasks: Tasks, store: Path, start: Start
+) -> None:
+    """A number found there is another process here."""
+    tag = new_tag()
+    process = start(tag=tag)
+    id = lost_task(store, process, tag=tag)
+    program = """
+        import asyncio, sys
+        from nacre import InvalidRequest
+        from nacre.tasks import Tasks
+        try:
+            print(asyncio.run(Tasks(sys.argv[1]).kill(sys.argv[2], grace=0)))
+        except InvalidRequest as error:
+            print(error.code, error.hint)
+    """
+    said = await asyncio.to_thread(run_host, program, store, id, through=stale_proc())
+    assert said.startswith("no_proc /proc belongs to another PID namespace: ")
     assert is_alive(process.pid)
 
 
@@ -188,8 +216,9 @@ async def test_what_will_not_die_is_named(
 ) -> None:
     monkeypatch.setattr("nacre.tasks.kill._LOST_CAUSE", 0.05)
     monkeypatch.setattr("nacre.tasks.kill._signal", lambda pids, begun, known, number: set(pids))
-    process = start()
-    task = await tasks.kill(lost_task(store, process), grace=0)
+    tag = new_tag()
+    process = start(tag=tag)
+    task = await tasks.kill(lost_task(store, process, tag=tag), grace=0)
     assert [left.pid for left in task.running] == [process.pid]
     assert task.running[0].command == "sleep 1000"
 

@@ -16,7 +16,7 @@ from nacre.tasks.matching import Match
 from nacre.tasks.tasks import Tasks
 from nacre.tasks.wait import Exit, Port, Quiet, Until
 from tests.support.fake_keeper import begun, ended_task, put
-from tests.support.waiting import PATIENCE, until, until_steady, wait_until
+from tests.support.waiting import PATIENCE, turn_loop, until, until_steady, wait_until
 from tests.tasks.conftest import Serve
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors")
@@ -36,8 +36,7 @@ async def test_a_thousand_waits_that_are_given_up_hold_nothing(tasks: Tasks, ser
     before, others = held(), len(asyncio.all_tasks())
     for n in range(250):
         waits = [asyncio.ensure_future(tasks.wait(keeper.id, until=condition)) for _ in range(4)]
-        for _ in range(n % 12):
-            await asyncio.sleep(0)  # wherever it may be by now
+        await turn_loop(n % 12)  # wherever it may be by now
         for wait in waits:
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
@@ -54,8 +53,7 @@ async def test_a_follow_that_is_given_up_holds_nothing(tasks: Tasks, serve: Serv
         following = tasks.follow(keeper.id)
         assert (await anext(following)).data == b"text\n"
         more = asyncio.ensure_future(anext(following))
-        for _ in range(n % 12):
-            await asyncio.sleep(0)
+        await turn_loop(n % 12)
         more.cancel()
         await asyncio.gather(more, return_exceptions=True)
         await following.aclose()

@@ -19,7 +19,7 @@ from nacre.tasks.log import Output
 from nacre.tasks.store import create
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import FakeKeeper, ended_task, facts, over, put
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 from tests.tasks.conftest import Serve
 
 
@@ -343,7 +343,7 @@ async def test_following_ends_when_the_keeper_is_killed_or_the_task_removed(task
                 path.unlink()
             Path(keeper.directory).rmdir()
         keeper.dies()
-        await asyncio.wait_for(following, 20)
+        await asyncio.wait_for(following, PATIENCE)
         assert b"".join(output.data for output in seen) == b"half"
         assert seen[-1].task.state == ("lost" if end == "dies" else "broken")
 

@@ -14,7 +14,7 @@ from nacre.result import Exited
 from nacre.tasks.place import Place
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import FakeKeeper
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, turn_loop, until
 from tests.tasks.conftest import Serve
 
 
@@ -58,7 +58,7 @@ async def test_much_is_written_as_it_is_read(tasks: Tasks, serve: Serve) -> None
     try:
         writing = asyncio.ensure_future(tasks.write(keeper.id, data))
         while len(read) < len(data):
-            await asyncio.sleep(0)
+            await turn_loop()
             try:
                 read += os.read(fd, 65536)
             except BlockingIOError:
@@ -85,7 +85,7 @@ async def test_a_reader_that_goes_ends_the_write(tasks: Tasks, serve: Serve) -> 
     keeper = serve(stdin=True)
     fd = reading_end(keeper)
     writing = asyncio.ensure_future(tasks.write(keeper.id, b"x" * 1_000_000))
-    await asyncio.sleep(0)
+    await turn_loop()
     os.close(fd)
     with pytest.raises(InvalidRequest, match="closed its standard input") as refusal:
         await asyncio.wait_for(writing, PATIENCE)
@@ -115,7 +115,7 @@ async def test_what_cannot_be_written_to_is_refused_with_the_reason(tasks: Tasks
 async def test_a_task_that_starts_late_is_written_to_when_it_reads(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(stdin=True, begin=False)
     writing = asyncio.ensure_future(tasks.write(keeper.id, b"early"))
-    await asyncio.sleep(0)
+    await turn_loop()
     fd = reading_end(keeper)
     keeper.begin()
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -12,11 +14,13 @@ import pytest
 
 from nacre.errors import InvalidRequest
 from nacre.keeper.folder import LIVE, LOG, PROCESS, STATUS, TASK
+from nacre.keeper.processes import RLIMIT_LOCKS
 from nacre.result import Exited
 from nacre.tasks.store import create
 from nacre.tasks.sweep import Cleaned, tidy
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import begun, ended_task, facts, over, put, start_of_process
+from tests.support.users import free_uid
 from tests.tasks.conftest import Serve
 
 DAY = 24 * 3600.0
@@ -71,7 +75,7 @@ def test_what_runs_starts_or_is_not_ours_stays(tasks: Tasks, serve: Serve, store
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give things away")
 def test_what_belongs_to_somebody_else_stays(tasks: Tasks, store: Path) -> None:
     name = ended_ago(store, 100 * DAY)
-    os.chown(store / name, 12345, -1)
+    os.chown(store / name, free_uid(), -1)
     assert tasks.clean(older_than=0).removed == ()
     assert left(store) == {name}
 
@@ -79,11 +83,12 @@ def test_what_belongs_to_somebody_else_stays(tasks: Tasks, store: Path) -> None:
 @pytest.mark.linux
 def test_a_lost_one_goes_when_its_processes_have(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts(created=time.time() - 8 * DAY))
-    parent = os.getppid()
-    put(directory, PROCESS, begun(pid=parent, started=start_of_process(parent), pgid=0))
-    assert tasks.get(name).state == "lost"
-    assert tasks.clean(older_than=0, keep=0).removed == ()
-    put(directory, PROCESS, begun(pid=parent, started=1))
+    tag = int.from_bytes(os.urandom(5), "big") | 1 << 41
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as process:
+        resource.prlimit(process.pid, RLIMIT_LOCKS, (tag, resource.RLIM_INFINITY))
+        put(directory, PROCESS, begun(pid=process.pid, started=start_of_process(process.pid), tag=tag, pgid=0))
+        assert tasks.get(name).state == "lost"
+        assert tasks.clean(older_than=0, keep=0).removed == ()
     assert tasks.clean(older_than=0, keep=0).removed == (name,)
     assert (left(store), os.listdir(store / LIVE)) == (set(), [])
 

@@ -19,6 +19,7 @@ from nacre.tasks.store import create
 from nacre.tasks.task import Task
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import begun, boot_id, ended_task, facts, over, put
+from tests.support.users import free_uid
 from tests.tasks.conftest import Serve
 
 ROOT = os.geteuid() == 0
@@ -354,10 +355,11 @@ def test_what_belongs_to_somebody_else_is_not_believed(tasks: Tasks, serve: Serv
     keeper = serve()
     if name == STATUS:
         keeper.ends(Exited(0))
-    os.chown(os.path.join(keeper.directory, name), 12345, -1)
+    uid = free_uid()
+    os.chown(os.path.join(keeper.directory, name), uid, -1)
     task = tasks.get(keeper.id)
     assert task.state == "broken"
-    assert "12345" in task.problem or name == CONTROL
+    assert str(uid) in task.problem or name == CONTROL
 
 
 @pytest.mark.skipif(ROOT, reason="root may read everything")
@@ -436,9 +438,9 @@ def test_importing_nacre_does_not_load_tasks() -> None:
 def test_two_programs_may_make_the_directory_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mkdir = os.mkdir
 
-    def beaten(path: str, mode: int = 0o777) -> None:
+    def beaten(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         """Another program makes the next one before this one can."""
-        mkdir(path, mode)
+        mkdir(path, mode, dir_fd=dir_fd)
         if path == str(tmp_path / "tasks"):
             mkdir(os.path.join(path, LIVE), 0o700)
 

@@ -6,6 +6,7 @@ import asyncio
 import re
 import shutil
 import socket
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from nacre.tasks.task import Task
 from nacre.tasks.tasks import Tasks
 from nacre.tasks.wait import Exit, Port, Quiet, Until, Waited
 from tests.support.fake_keeper import FakeKeeper, ended_task
-from tests.support.waiting import PATIENCE, until
+from tests.support.hosts import run_host
+from tests.support.waiting import PATIENCE, turn_loop, until
 from tests.tasks.conftest import Serve
 
 
@@ -110,7 +112,7 @@ async def test_a_look_without_waiting_still_looks(tasks: Tasks, serve: Serve) ->
 async def test_a_task_that_starts_late_is_waited_for(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(begin=False)
     waiting = asyncio.ensure_future(tasks.wait(keeper.id))
-    await asyncio.sleep(0)
+    await turn_loop()
     keeper.begin()
     await until(lambda: keeper.watchers, "one that is watched")
     keeper.ends(Exited(0))
@@ -204,6 +206,35 @@ async def test_a_port_may_be_open_on_the_other_loopback_only(tasks: Tasks, serve
         assert (await tasks.wait(keeper.id, until=Port(server.getsockname()[1]), timeout=PATIENCE)).met == (keeper.id,)
 
 
+@pytest.mark.linux
+def test_a_wait_never_takes_the_port_that_it_waits_for() -> None:
+    """With four ports to choose from, TCP soon connects to itself."""
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode
+    ):
+        pytest.skip("no network of its own can be had here (unshare -rn)")
+    program = """
+        import asyncio, fcntl, socket, struct
+        from nacre.tasks.wait import Port, _listens
+
+        with socket.socket() as some:
+            fcntl.ioctl(some, 0x8914, struct.pack("16sH14x", b"lo", 0x41))  # SIOCSIFFLAGS: up and running
+        with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as file:
+            file.write("40000 40003")
+
+        async def main():
+            for port in range(40000, 40004):
+                assert not any([await _listens(Port(port)) for _ in range(20)])
+                with socket.create_server(("127.0.0.1", port)):
+                    assert await _listens(Port(port))
+
+        asyncio.run(main())
+        print("free")
+    """
+    assert run_host(program, through=("unshare", "-rn")) == "free\n"
+
+
 async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serve) -> None:
     import os
     import time
@@ -290,7 +321,6 @@ async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: 
 
 async def test_completions_of_a_store_that_does_not_exist_yet(tasks: Tasks, store: Path) -> None:
     waiting = asyncio.ensure_future(anext(tasks.completions(poll_new=0.01)))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await turn_loop(2)
     id = ended_task(store, Exited(0))
     assert (await asyncio.wait_for(waiting, PATIENCE)).id == id

@@ -12,6 +12,7 @@ import pytest
 from nacre.result import Exited, NotStarted, Running, TimedOut
 from nacre.testing import ScriptedBash, assert_not_ran, assert_ran, result
 from nacre.views.model import model_text
+from tests.support.waiting import PATIENCE
 
 
 def test_a_result_in_one_line() -> None:
@@ -93,7 +94,7 @@ def test_the_fixture_fails_a_test_whose_program_has_hidden_the_failure(tmp_path:
         "        asyncio.run(scripted_bash.run('ls'))\n"
     )
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path)
     assert done.returncode == 1, done
     assert "2 passed, 1 error" in done.stdout
     assert "Unexpected command: 'ls'" in done.stdout

@@ -17,6 +17,7 @@ from nacre.observe import RunEnded
 from nacre.profiles import NAMES
 from nacre.result import Cancelled, Exited, NotStarted, Outcome, OverLimit, Refused, Running, TimedOut
 from nacre.testing import Asked, Reply, ScriptedBash, UnexpectedCommand, result
+from tests.support.waiting import turn_loop
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ async def test_a_pattern_is_found_anywhere_in_a_command_and_a_function_sees_the_
 
 async def test_an_answer_can_be_made_from_the_request(scripted: ScriptedBash) -> None:
     async def later(request: Request) -> Reply:
-        await asyncio.sleep(0)
+        await turn_loop()
         return Reply(stdout=request.command.upper(), exit_code=1)
 
     scripted.on(re.compile("^echo"), lambda request: request.command.removeprefix("echo "))

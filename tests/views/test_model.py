@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import re
+import shlex
 import subprocess
 import sys
 import typing
@@ -40,6 +41,7 @@ from nacre.result import (
 )
 from nacre.views.model import LEAST, LEAST_APART, Kept, ModelOptions, model_text
 from nacre.views.spilled import for_model, look
+from tests.support.quoting import quote
 from tests.support.said import said
 
 TASK = TaskRef("bash-1234abcd", 5, 5, "/state/bash-1234abcd/output.log")
@@ -365,7 +367,7 @@ async def test_a_refused_command_hides_them_too(bash: Bash, monkeypatch: pytest.
 
 def test_json_of_the_command_line_is_masked(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("k-0123456789\n")
-    words = [sys.executable, "-m", "nacre", "run", "--json", f"cat {tmp_path}/keys"]
+    words = [sys.executable, "-m", "nacre", "run", "--json", f"cat {quote(tmp_path)}/keys"]
     env = {**os.environ, "SOME_API_KEY": "k-0123456789"}
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert json.loads(done.stdout)["output"] == "[secret]\n"
@@ -387,11 +389,11 @@ async def test_output_that_is_too_long_is_cut_and_can_be_read(bash: Bash, tmp_pa
     assert {"50000", "BOOM"} <= set(lines)
     marker = next(line for line in lines if line.startswith("[…"))
     count, first, last, path = re.fullmatch(
-        r"\[… ([\d,]+) lines, [\d,]+ (?:bytes|characters) left out; to read it: sed -n '(\d+),(\d+)p' (\S+)\]", marker
+        r"\[… ([\d,]+) lines, [\d,]+ (?:bytes|characters) left out; to read it: sed -n '(\d+),(\d+)p' (.+)\]", marker
     ).groups()  # type: ignore[union-attr]
     shown = [line for line in lines if line.isdigit()]
     assert int(count.replace(",", "")) == int(last) - int(first) + 1 == 50_000 - len(shown)
-    assert Path(path).read_text().count("\n") == 50_001
+    assert Path(*shlex.split(path)).read_text().count("\n") == 50_001
 
 
 @pytest.mark.parametrize("held", [None, 20_000])
@@ -417,8 +419,10 @@ async def test_streams_apart_name_the_file_that_has_both(bash: Bash, tmp_path: P
     ctx = ToolContext(limits=Limits(output=held), output_dir=tmp_path)
     what = await bash.run(Request("seq 1 20000; echo 'Error: mid'; seq 1 20000; echo e >&2", cwd=tmp_path), ctx)
     lines = for_model(what, ModelOptions(apart=True), directory=lambda: str(tmp_path)).split("\n")
-    (path,) = (line.rpartition(" ")[2].removesuffix("]") for line in lines if "in order of arrival, is in " in line)
-    assert Path(path).read_text().count("\n") == 40_002
+    (path,) = (
+        line.partition(", is in ")[2].removesuffix("]") for line in lines if "in order of arrival, is in " in line
+    )
+    assert Path(*shlex.split(path)).read_text().count("\n") == 40_002
     assert [line for line in lines if "Error: mid" in line] == (
         ["[… 20001: Error: mid]"] if held is None else ["[nacre: its line 20001 tells of an error: Error: mid]"]
     )
@@ -448,7 +452,7 @@ async def test_lines_that_are_folded_can_be_read(bash: Bash, tmp_path: Path) -> 
     (file,) = tmp_path.iterdir()
     assert text.split("\n") == [
         *("copied item 1 of the lot", "[… 98 similar lines]", "copied item 100 of the lot", "1", "2", "3"),
-        f"[… the 98 similar lines are in {file}]",
+        f"[… the 98 similar lines are in {shlex.quote(str(file))}]",
     ]
     assert file.read_text() == what.output
     same = await bash.run("for i in $(seq 1 100); do echo copied the same item; done")

@@ -58,9 +58,10 @@ class Collector:
             record.add(data)
 
     def captured(self) -> tuple[Captured, Captured, Captured]:
-        """stdout, stderr, both."""
-        out, err = self._streams["stdout"].captured(), self._streams["stderr"].captured()
-        return out, err, self._both.captured()
+        """stdout, stderr, both. A stream that printed everything shares its bytes with both."""
+        both = self._both.captured()
+        out, err = (both if each.seen == both.seen else each.captured() for each in self._streams.values())
+        return out, err, both
 
     @property
     def seen(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import tempfile
 from typing import Literal
 
@@ -11,6 +12,7 @@ from nacre.call import run_sync
 from nacre.cli.probes import Check
 from nacre.errors import NacreError
 from nacre.sandbox.kernel import Kernel, kernel
+from nacre.temporary import NoTemporaryDirectory, temporary_directory
 
 _PARTS = (
     (1, "5.13", "writes"),
@@ -52,9 +54,10 @@ def _seccomp(found: Kernel) -> Check:
 
 
 def _namespaces(found: Kernel) -> Check:
-    names = [name for name, has in (("mounts", found.mounts), ("networks", found.networks)) if has]
-    if len(names) == 2:
-        return Check("namespaces", "ok", "protected and hidden paths, private loopback")
+    kinds = (("mounts", found.mounts), ("terminals", found.terminals), ("networks", found.networks))
+    names = [name for name, has in kinds if has]
+    if len(names) == len(kinds):
+        return Check("namespaces", "ok", "protected and hidden paths, private terminals and loopback")
     detail = f"{', '.join(names) or 'none'}: protected paths are compared after a run, and put back"
     return Check("namespaces", "off", detail, "Needs root with CAP_SYS_ADMIN." if os.geteuid() else "A container?")
 
@@ -64,12 +67,19 @@ _MODES: tuple[Literal["restricted", "workspace"], ...] = ("restricted", "workspa
 
 def _try(access: Literal["restricted", "workspace"]) -> Check:
     """A write that it must not be able to make, and one that it must."""
-    with tempfile.TemporaryDirectory(prefix="nacre-doctor-") as outside, tempfile.TemporaryDirectory() as inside:
-        command = f'echo x > "$TMPDIR/x" && exec 2>&- && ! echo x > {outside}/x && echo kept'
+    try:
+        place = temporary_directory()
+    except NoTemporaryDirectory as error:
+        return Check(access, "missing", str(error.strerror), error.hint)
+    with (
+        tempfile.TemporaryDirectory(prefix="nacre-doctor-", dir=place) as outside,
+        tempfile.TemporaryDirectory(dir=place) as inside,
+    ):
+        command = f'echo x > "$TMPDIR/x" && exec 2>&- && ! echo x > {shlex.quote(outside)}/x && echo kept'
         try:
             done = run_sync(command, access=access, cwd=inside, timeout=_TRIAL)
         except NacreError as error:
-            return Check(access, "missing", str(error), getattr(error, "hint", ""))
+            return Check(access, "missing", getattr(error, "message", str(error)), getattr(error, "hint", ""))
         if os.listdir(outside):
             return Check(access, "failed", "a write outside was not denied: do not rely on it", "Please report this.")
         if done.stdout != "kept\n":

@@ -57,6 +57,7 @@ class Options(argparse.Namespace):
     unix_sockets: bool
     writable: list[str]
     protect: list[str]
+    unprotect: list[str]
     hide: list[str]
     strict: bool
     allow_partial: bool
@@ -227,6 +228,7 @@ def _add_confinement(parser: Parser) -> None:
     add("--unix-sockets", action="store_true", help="for workspace: docker's and systemd's among them")
     add("--writable", action="append", default=[], metavar="DIR", help="for workspace: may be written as well")
     add("--protect", action="append", default=[], metavar="PATH", help="for workspace: may only be read")
+    add("--unprotect", action="append", default=[], metavar="NAME", help="for workspace: AGENTS.md and the like, freed")
     add("--hide", action="append", default=[], metavar="PATH", help="cannot be read")
     add("--strict", action="store_true", help="for restricted: no private TMPDIR either")
     add("--allow-partial", action="store_true", help="run it confined as far as this kernel can")

@@ -16,8 +16,11 @@ from nacre import __version__, system
 from nacre.errors import NacreError
 from nacre.frozen import frozen
 from nacre.gate import default_capacity
+from nacre.keeper.proc import proc_problem
 from nacre.keeper.processes import look
 from nacre.result import Result
+from nacre.sandbox.clone3 import REMEDY, is_clone3_denied
+from nacre.temporary import NoTemporaryDirectory, temporary_directory
 
 _F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032
 _FEW = 32
@@ -41,7 +44,8 @@ def examine() -> tuple[bool, list[Check]]:
     """Whether commands can be run and confined, and everything there is to say about it."""
     checks = [Check("nacre", "ok", __version__), _python(), _platform()]
     works, trials = _trials()
-    checks += [*trials, _proc(), _memfd(), _pidfd(), _pipe_size(), *_portable(), _files()]
+    checks += [*trials, _proc(), _dev_fd(), _temporary(), _clone3(), _memfd(), _pidfd(), _pipe_size()]
+    checks += [*_portable(), _files()]
     if not works:
         return False, checks
     from nacre.cli.confinement import confinement
@@ -136,19 +140,46 @@ def _subreaper(keeper: int, parents: list[int]) -> Check:
 
 
 def _proc() -> Check:
+    if problem := proc_problem():
+        reason, _, remedy = problem.partition(" Mount ")
+        return Check("proc", "failed" if os.path.exists("/proc/self") else "missing", reason, f"Mount {remedy}")
     if not os.path.exists("/proc/self/stat"):
-        return Check("proc", "missing" if system.LINUX else "off", "", "Mount /proc." if system.LINUX else "")
+        return Check("proc", "off")  # macOS
     if not os.path.exists("/proc/thread-self/children"):
         return Check("proc", "ok", "without children files: finding processes takes longer")
     return Check("proc", "ok", "with children files")
+
+
+def _dev_fd() -> Check:
+    if os.path.isdir("/dev/fd"):
+        return Check("dev fd", "ok")
+    detail = "nacre does without; `<(command)` in bash does not"
+    return Check("dev fd", "missing", detail, "Make it: ln -s /proc/self/fd /dev/fd")
+
+
+def _temporary() -> Check:
+    try:
+        return Check("temporary files", "ok", temporary_directory())
+    except NoTemporaryDirectory as error:
+        return Check("temporary files", "missing", f"{error.strerror}: no command can be confined", error.hint)
+
+
+def _clone3() -> Check:
+    if platform.system() != "Linux":
+        return Check("clone3", "off", "not used here")
+    if is_clone3_denied():
+        reason, _, remedy = REMEDY.partition(". ")
+        return Check("clone3", "failed", reason, remedy)
+    return Check("clone3", "ok")
 
 
 def _memfd() -> Check:
     try:
         os.close(os.memfd_create("nacre-doctor", os.MFD_CLOEXEC))
     except (AttributeError, OSError) as error:
-        remedy = "Needs Linux 3.17; NACRE_PORTABLE=1 does without." if system.LINUX else ""
-        return Check("memfd", "missing", _reason(error), remedy)
+        detail = f"{_reason(error)}; temporary files are used instead"
+        remedy = "Needs Linux 3.17, and a seccomp profile that allows memfd_create." if system.LINUX else ""
+        return Check("memfd", "missing", detail, remedy)
     return Check("memfd", "ok")
 
 

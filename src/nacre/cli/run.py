@@ -65,6 +65,7 @@ def configured(options: Options) -> Config:
         "unix_sockets": options.unix_sockets or None,
         "writable": options.writable or None,
         "protected": options.protect or None,
+        "unprotected": options.unprotect or None,
         "hidden": options.hide or None,
         "allow_partial": options.allow_partial or None,
         "pass_env": options.pass_env or None,

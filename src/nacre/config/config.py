@@ -18,7 +18,7 @@ Layer: TypeAlias = Literal["default", "user", "project", "environment", "argumen
 """Each over the ones before it."""
 RULE = "rules."
 """Before the id of a rule, in the key of its decision."""
-_OF_WORKSPACE = frozenset(("network", "unix_sockets", "writable", "protected"))
+_OF_WORKSPACE = frozenset(("network", "unix_sockets", "writable", "protected", "unprotected"))
 _OF_CONFINED = frozenset((*_OF_WORKSPACE, "hidden", "allow_partial"))
 _COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
 _OF_PROFILE = ("timeout", "slow_timeout", "max_timeout", "output", "spill", "log")

@@ -58,6 +58,7 @@ KEYS = {
         Key(name="unix_sockets", kind="flag", say="stricter"),
         Key(name="writable", kind="paths", say="stricter"),
         Key(name="protected", kind="paths", say="more"),
+        Key(name="unprotected", kind="names", say="never"),
         Key(name="hidden", kind="paths", say="more"),
         Key(name="allow_partial", kind="flag", say="never"),
         Key(name="timeout", kind="seconds", say="any"),

@@ -10,7 +10,6 @@ import os
 import platform
 import shlex
 import shutil
-import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -32,6 +31,7 @@ from nacre.result import Process
 from nacre.sandbox.plan import Enforceable, Wanted, limited
 from nacre.sandbox.seccomp import program as filter_for
 from nacre.sandbox.workspace import is_below
+from nacre.temporary import temporary_directory
 from nacre.types import Limits, Plan, StrPath, ToolContext
 
 _PRIVATE = ("/tmp", "/run")
@@ -44,7 +44,7 @@ _OF_BASH = frozenset({"BASHOPTS", "SHELLOPTS"})
 """Would not only be the command's."""
 _ENFORCED = (
     "writes", "network", "unix-sockets", "abstract-sockets", "signals", "devices", "metadata", "shared-memory",
-    "protected", "hidden", "tracing", "privileges", "kernel", "processes", "limits",
+    "protected", "protected-existing", "hidden", "tracing", "privileges", "kernel", "processes", "limits",
 )  # fmt: skip
 
 
@@ -68,15 +68,21 @@ class Bubblewrap(Engine):
                 field="network",
                 hint="Use network=True or False, or the local engine.",
             )
-        own = replace(own, wanted=wanted, enforced=_enforced(wanted))
+        own = replace(own, wanted=wanted, enforced=_enforced(wanted), covered=wanted.hidden, own_code=wanted.own)
         if wanted.workspace is None:
             return own
-        return replace(own, watched=wanted.workspace.missing, roots=wanted.workspace.roots)
+        return replace(
+            own,
+            watched=wanted.workspace.missing,
+            roots=wanted.workspace.roots,
+            repositories=wanted.workspace.repositories,
+            mounted=wanted.workspace.protected,
+        )
 
     def shows(self, plan: Plan, path: StrPath | None) -> bool:
         if plan.wanted is None:
             return True
-        real = os.path.realpath(tempfile.gettempdir() if path is None else path)
+        real = os.path.realpath(temporary_directory() if path is None else path)
         workspace = plan.wanted.workspace
         if any(is_below(real, hidden) for hidden in plan.wanted.hidden):
             return False
@@ -96,6 +102,7 @@ class Bubblewrap(Engine):
             plan,
             text=here_in_front(command, letter=path, files=files, discard=plan.apart),
             env={"PATH": host_environment().get("PATH", os.defpath)},  # nothing of the command's: this is not confined
+            deferred=(),
             scratch=False,
             session=False,
             stages=(),
@@ -205,6 +212,8 @@ def _enforced(wanted: Wanted) -> tuple[str, ...]:
         out |= {"unix-sockets", "kernel"}
     if wanted.workspace is None or wanted.workspace.missing:
         out.add("protected")
+    if wanted.workspace is None or not wanted.workspace.missing:
+        out.add("protected-existing")
     if not wanted.hidden:
         out.add("hidden")
     return tuple(name for name in _ENFORCED if name not in out)

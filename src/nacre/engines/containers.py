@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 
@@ -33,6 +32,7 @@ from nacre.keeper.liverun import LiveRun
 from nacre.keeper.run import EXIT
 from nacre.sandbox.plan import Enforceable
 from nacre.sandbox.workspace import Workspace
+from nacre.temporary import temporary_directory
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 from nacre.validate import absolute
 
@@ -125,6 +125,10 @@ class Containers(Engine):
             enforced=enforced(made),
             watched=workspace.missing,
             roots=workspace.roots,
+            repositories=workspace.repositories,
+            mounted=workspace.protected if made.access == "workspace" else (),
+            covered=made.hidden,
+            own_code=() if wanted is None else wanted.own,
             place=made,
             words=described(made),
         )
@@ -151,6 +155,7 @@ class Containers(Engine):
             ),
             cwd="/",
             env=host_environment(),
+            deferred=(),
             ender=end,
             scratch=False,
             session=False,
@@ -174,7 +179,7 @@ class Containers(Engine):
         return await _InContainer(self._rest, container, letter, reply, plan, end).begin(outer, folder)
 
     def shows(self, plan: Plan, path: StrPath | None) -> bool:
-        return shown(plan.place, tempfile.gettempdir() if path is None else path)
+        return shown(plan.place, temporary_directory() if path is None else path)
 
     async def aclose(self) -> None:
         """Containers go when nothing runs in them any more, and none is kept warm from now on."""

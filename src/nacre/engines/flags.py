@@ -9,6 +9,7 @@ import os
 
 from nacre.engines.mounted import mounted_below
 from nacre.frozen import frozen
+from nacre.sandbox.describe import ORDERS
 from nacre.sandbox.workspace import Workspace, is_below
 from nacre.types import StrPath
 
@@ -156,6 +157,7 @@ def enforced(made: Made) -> tuple[str, ...]:
         "signals": True,
         "tracing": True,
         "protected": made.access == "workspace" and not made.found.workspace.missing,
+        "protected-existing": made.access == "workspace" and bool(made.found.workspace.missing),
         "hidden": bool(made.hidden),
         "privileges": confined,
         "limits": made.memory is not None or made.processes is not None,
@@ -176,7 +178,7 @@ def described(made: Made) -> str:
         parts.append("What is changed elsewhere stays for the next command, and goes with the container.")
     parts.append("The network can be used." if made.network else "They have no network.")
     if made.access == "workspace":
-        parts.append("git's hooks and configuration, .claude and what else steers an agent can only be read.")
+        parts.append(f"{ORDERS} can only be read, or are removed afterwards where they are new.")
     if made.hidden:
         parts.append(f"These cannot be read: {', '.join(made.hidden)}.")
     return " ".join(parts)

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Mapping
 
 from nacre.keeper.client import Folder
-from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, Vanished, never_began
 from nacre.keeper.live import Stillborn
 from nacre.keeper.liverun import LiveRun, start
 from nacre.keeper.prelude import MARK
@@ -200,7 +200,7 @@ class Far:
 
 def unbegun(error: OSError) -> Stillborn:
     """It cannot even be written down what is to be run."""
-    return Stillborn(NeverBegan(error.errno or 0, error.strerror or str(error)))
+    return Stillborn(never_began(error))
 
 
 def _left(lines: list[bytes]) -> tuple[Process, ...]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from nacre.access import confine
 from nacre.engines.engine import Engine
+from nacre.engines.state_pipe import StatePipe, needs_state_pipe
+from nacre.keeper.happenings import never_began
 from nacre.keeper.live import Stillborn
 from nacre.keeper.liverun import LiveRun, start
 from nacre.types import Limits, Plan, ToolContext
@@ -34,7 +36,21 @@ class Local(Engine):
         return confine(ctx, limits, env, self._kernel)
 
     async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
-        return await start(plan, state, folder)
+        if state is None or not needs_state_pipe(plan):
+            return await start(plan, state, folder)
+        try:
+            pipe = StatePipe(state)
+        except OSError as error:
+            return Stillborn(never_began(error))
+        run: LiveRun | Stillborn | None = None
+        try:
+            run = await start(plan, pipe.fd, folder)
+        finally:
+            if isinstance(run, LiveRun):
+                run.beyond = pipe
+            else:
+                pipe.close()
+        return run
 
 
 LOCAL = Local()

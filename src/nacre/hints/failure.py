@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nacre.patterns import later
 
-_SHOWN = 140
+_SHOWN = 400
 """Characters of a path."""
 _PATH = later(r"/?[^\s/\x00-\x1f`\"|;&<>]{1,60}(?:/[^\s/\x00-\x1f`\"|;&<>]{0,60}){0,30}")
 ALL = 0.12

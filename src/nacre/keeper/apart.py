@@ -13,7 +13,7 @@ from nacre.keeper.processes import keep_place
 from nacre.keeper.record import boot_id
 from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
 from nacre.keeper.wire import FAILED, MAIN_FD, Start
-from nacre.system import become_keeper
+from nacre.system import become_keeper, open_descriptors
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def _become_apart(parent: Keeper, channel: socket.socket) -> Keeper:
     os.setsid()
     os.close(MAIN_FD)  # our parent may have had no descriptor left, and then there is none to look with
     kept = {channel.fileno(), parent.host}
-    for name in os.listdir("/dev/fd"):
-        if int(name) >= FIRST_FREE_FD and int(name) not in kept:
+    for fd in open_descriptors():
+        if fd >= FIRST_FREE_FD and fd not in kept:
             try:
-                os.close(int(name))
+                os.close(fd)
             except OSError:
                 pass  # the listing's own
     for fd in (MAIN_FD, PLACE_FD):

@@ -9,7 +9,7 @@ from nacre.errors import KeeperFailed
 from nacre.frozen import replace
 from nacre.keeper import client as keepers
 from nacre.keeper.client import Asked, Folder
-from nacre.keeper.happenings import LastWord, NeverBegan, Stopped
+from nacre.keeper.happenings import LastWord, NeverBegan, Stopped, never_began
 from nacre.keeper.run import CANCEL
 from nacre.types import Plan
 
@@ -54,12 +54,13 @@ class Asking:
                 await asyncio.sleep(_BUSY)
             except ConnectionError:
                 keeper.bury()  # it died since the last run: the next one will do, and what it kept ends with it
+                keeper.check_fitness()
                 deaths += 1
                 if deaths == _DEATHS:
                     raise KeeperFailed(f"{deaths} keepers died before they could be asked: {keeper.fate}.") from None
                 await asyncio.sleep(0)
             except OSError as error:
-                return NeverBegan(error.errno or 0, error.strerror or str(error))
+                return never_began(error)
         return CALLED_OFF
 
     async def ask_again(self) -> Asked | LastWord | None:

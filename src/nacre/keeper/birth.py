@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import resource
@@ -11,6 +12,7 @@ from nacre import system
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed
 from nacre.keeper.lacks import LACKS
+from nacre.keeper.proc import proc_problem
 from nacre.keeper.spawn import DEFAULT_SIGNALS
 from nacre.keeper.wire import MAIN_FD
 
@@ -48,13 +50,26 @@ def spawn_keeper(channel: int, stderr: int) -> int:
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) in LACKS:
             raise
-        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {error}.") from error
+        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {_reason(error)}") from error
     finally:
         for fd in sources:
             os.close(fd)
 
 
-def check_descriptors() -> None:
+def _reason(error: OSError | ValueError) -> str:
+    if getattr(error, "errno", 0) != errno.EPERM:
+        return f"{error}."
+    from nacre.sandbox import clone3
+
+    if clone3.is_clone3_denied():
+        return f"{error}. {clone3.REMEDY}"
+    return f"{error}. A seccomp profile or a security module denies it; `nacre doctor` looks for what."
+
+
+def check_machine() -> None:
+    """KeeperFailed: no keeper can work here. Cheap: each keeper is started after it."""
+    if problem := proc_problem():
+        raise KeeperFailed(problem)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= limit < _DESCRIPTORS:
         raise KeeperFailed(

@@ -15,9 +15,10 @@ from nacre.keeper.drain import drain_rest
 from nacre.keeper.loop import Loop
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import oom_kills
-from nacre.keeper.run import GIVE_UP, KILL, Run, send_signal
+from nacre.keeper.run import GIVE_UP, KILL, Run
 from nacre.keeper.scratch import remove_scratch
 from nacre.keeper.spare import Spare
+from nacre.keeper.stopping import send_signal
 from nacre.keeper.wire import Start
 from nacre.system import LINUX
 
@@ -79,6 +80,8 @@ class Care:
         touched: list[Run] = []
         while True:
             try:
+                if self.measured:
+                    self.adopt_dead()
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 break
@@ -100,11 +103,11 @@ class Care:
                     continue
                 run.adopted.discard(pid)
                 run.note_end(pid, status)
-            run.spent += usage.ru_utime + usage.ru_stime
+            run.meter.reap(pid, usage.ru_utime + usage.ru_stime)
             touched.append(run)
         if touched:
             self.adopt()
-            for run in touched:
+            for run in dict.fromkeys(touched):  # once, however many of it have died
                 self.review(run)
 
     def lose_keeper(self, kept: tuple[int | None, bytes] | None, status: int) -> None:
@@ -120,17 +123,29 @@ class Care:
         """Find out whose the orphans are that have come to us. Whether there were any."""
         found = False
         for pid in self.children():
-            if pid in self.shells or pid in self.adopted or pid in self.spare.pids or pid in self.keepers:
-                continue
-            if self.reached and self.is_stranger(pid):
-                self.strangers.add(pid)
-                continue
-            run = self.owner(pid)
-            self.adopted[pid] = run
-            if run is not None:
-                run.adopted.add(pid)
-            found = True
+            if pid not in self.shells and pid not in self.adopted:
+                found |= self.adopt_one(pid)
         return found
+
+    def adopt_one(self, pid: int) -> bool:
+        """Find out whose this child is. False: nobody's, by intention."""
+        if pid in self.spare.pids or pid in self.keepers:
+            return False
+        if self.reached and self.is_stranger(pid):
+            self.strangers.add(pid)
+            return False
+        run = self.owner(pid)
+        self.adopted[pid] = run
+        if run is not None:
+            run.adopted.add(pid)
+        return True
+
+    def adopt_dead(self) -> None:
+        """Find out whose the next child to be reaped is, if it is new: an orphan may be dead before anybody has looked,
+        and what it has computed counts."""
+        dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if dead is not None and dead.si_pid not in self.shells and dead.si_pid not in self.adopted:
+            self.adopt_one(dead.si_pid)
 
     def is_stranger(self, pid: int) -> bool:
         if pid in self.strangers:
@@ -162,7 +177,8 @@ class Care:
         if run.tag not in self.runs:
             return
         if run.kill_at is not None:
-            self.climb(run)
+            if not run.roots:  # else the next look tells, in a moment: one after each death would be a look for each
+                self.climb(run)
         elif run.ended:
             self.look_after(run)
         elif run.status is not None:
@@ -235,7 +251,7 @@ class Care:
             del self.adopted[pid]
             run.adopted.discard(pid)
             run.note_end(pid, status)
-            run.spent += usage.ru_utime + usage.ru_stime
+            run.meter.reap(pid, usage.ru_utime + usage.ru_stime)
 
     def write_down(self, run: Run, members: dict[int, processes.Seen], oom: bool) -> None:
         """The end of a task."""
@@ -244,7 +260,7 @@ class Care:
         drain_rest(run, record)
         outcome, words = account(run)
         took = time.monotonic() - run.began
-        record.finish(outcome, words, took=took, cpu=run.spent, left=members, out_of_memory=oom)
+        record.finish(outcome, words, took=took, cpu=run.meter.spent, left=members, out_of_memory=oom)
 
     def drop(self, run: Run) -> None:
         self.runs.pop(run.tag, None)

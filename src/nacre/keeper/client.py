@@ -11,7 +11,6 @@ import errno
 import os
 import select
 import signal
-import stat
 import sys
 import threading
 import time
@@ -21,14 +20,16 @@ from typing import NamedTuple, Protocol
 
 from nacre import system
 from nacre.errors import KeeperFailed, UnsupportedPlatform
-from nacre.keeper.birth import check_descriptors, handle_of, spawn_keeper
+from nacre.keeper.birth import check_machine, handle_of, spawn_keeper
 from nacre.keeper.channel import Channel
 from nacre.keeper.folder import SCRATCH
 from nacre.keeper.lacks import LACKS
 from nacre.keeper.orphans import kill_orphans
+from nacre.keeper.proc import UNFIT
 from nacre.keeper.processes import is_ending
 from nacre.keeper.spawn import TEXT_MAX
-from nacre.keeper.wire import CLEAN, Start, environment_block
+from nacre.keeper.wire import CLEAN, Start, environment_block, environment_names
+from nacre.temporary import is_free, is_own_directory, make_directory, new_name, temporary_directory
 from nacre.types import Plan
 
 _COUNTER_BITS = 22
@@ -117,6 +118,11 @@ class Client:
         did = f"exited with {os.WEXITSTATUS(self._status or 0)}" if exited else "was killed"
         return f"nacre's keeper process {did}{': ' + self.last_words if self.last_words else ''}"
 
+    def check_fitness(self) -> None:
+        """KeeperFailed: it has given up because of this machine, as every other would."""
+        if self.last_words.startswith(UNFIT):
+            raise KeeperFailed(self.last_words.removeprefix(UNFIT))
+
     def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> Asked:
         """Ask for a run. `folder`: it is a task from the start.
 
@@ -176,9 +182,9 @@ class Client:
         if not plan.apart:
             return os.fsencode(self.private_directory())
         if folder is None:
-            import tempfile
-
-            return os.fsencode(tempfile.mkdtemp(prefix="nacre-"))
+            path = new_name()
+            make_directory(path)
+            return os.fsencode(path)
         path = os.path.join(folder.path, SCRATCH)
         os.makedirs(path, mode=0o700, exist_ok=True)
         return os.fsencode(path)
@@ -205,19 +211,17 @@ class Client:
             cwd=os.fsencode(plan.cwd),
             text=plan.text if len(plan.text) <= TEXT_MAX else None,
             env=block,
+            deferred=environment_names(plan.deferred),
             confinement=confinement,
         )
 
     def private_directory(self) -> str:
         with self._lock:
-            if self._directory is None or not _is_own_directory(self._directory):
-                import tempfile  # seldom needed, and slow to load
-
-                place = os.path.abspath(tempfile.gettempdir())
-                if self._directory is None or not _is_free(self._directory, place):
-                    self._directory = os.path.join(place, f"nacre-{os.urandom(8).hex()}")
+            if self._directory is None or not is_own_directory(self._directory):
+                if self._directory is None or not is_free(self._directory, temporary_directory()):
+                    self._directory = new_name()
                     self._announce_directory()  # before it is there: this process may be killed at any moment
-                os.mkdir(self._directory, 0o700)
+                make_directory(self._directory)
             return self._directory
 
     def _announce_directory(self) -> None:
@@ -332,13 +336,14 @@ def client() -> Client:
         if _client is None or _client.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
-            check_descriptors()
+            check_machine()
             _retired[:] = [keeper for keeper in _retired if not keeper._reap(bound=0)]
             try:
                 _client = Client(predecessor=_client)
             except OSError as error:
                 number = error.errno or 0
-                message = f"nacre's keeper could not be started: {error.strerror}. {LACKS.get(number, '')}"
+                remedy = LACKS.get(number) or getattr(error, "hint", "")
+                message = f"nacre's keeper could not be started: {error.strerror}. {remedy}"
                 raise KeeperFailed(message.rstrip(), number if number in LACKS else 0) from error
         return _client
 
@@ -346,20 +351,6 @@ def client() -> Client:
 def private_directory() -> str:
     """For files that go when this process does, however it ends: the keeper removes it."""
     return client().private_directory()
-
-
-def _is_own_directory(path: str) -> bool:
-    """Whoever tidies /tmp may have removed it since, and then it can be anybody's."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-
-
-def _is_free(path: str, place: str) -> bool:
-    """It was to be made there, or somebody has tidied it away, and nobody has taken its name."""
-    return os.path.dirname(path) == place and not os.path.lexists(path)
 
 
 def lies_in_private_directory(path: str) -> bool:

@@ -41,6 +41,13 @@ class NeverBegan(NamedTuple):
     duration: float = 0.0
     running: tuple[Process, ...] = ()
     ended: tuple[Process, ...] = ()
+    hint: str = ""
+    """The remedy, where the errno does not tell it."""
+
+
+def never_began(error: OSError) -> NeverBegan:
+    """The resource that was lacking."""
+    return NeverBegan(error.errno or 0, error.strerror or str(error), hint=getattr(error, "hint", ""))
 
 
 class Stopped(NamedTuple):

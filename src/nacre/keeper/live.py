@@ -57,6 +57,8 @@ class Elsewhere(Protocol):
     task: TaskRef | None
     """What goes on, when its last word has been heard."""
     remarks: tuple[str, ...]
+    unheld: frozenset[str]
+    """Rules that the kernel there has not enforced to the end."""
 
 
 class Stillborn:

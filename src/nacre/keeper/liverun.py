@@ -33,7 +33,7 @@ from nacre.keeper.happenings import (
 from nacre.keeper.intake import Intake
 from nacre.keeper.live import Beyond, Stillborn
 from nacre.keeper.orphans import end_orphans, kill_orphans
-from nacre.keeper.processes import is_ending
+from nacre.keeper.processes import computed, is_ending, look
 from nacre.keeper.run import ENDER, GIVE_UP
 from nacre.keeper.scratch import remove_tree
 from nacre.keeper.wire import CANCEL, Adoption
@@ -44,6 +44,8 @@ from nacre.types import Plan
 _DYING = 0.02
 _KEEPER_LATE = 10.0
 """Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
+_STARVED_ROUNDS = 12
+"""How often that time is given again to a keeper that is at work: a storm of processes may leave it next to none."""
 
 
 class LiveRun:
@@ -76,6 +78,9 @@ class LiveRun:
         """What it is the near end of."""
         self._bound = plan.timeout + plan.grace + (ENDER if plan.ender else 0) + GIVE_UP + _KEEPER_LATE
         self._watchdog: asyncio.TimerHandle | None = None
+        self._rounds = 0
+        self._computed = -1.0
+        """The computing of its keeper when it was last found late."""
         self._attend(asked)
         keepers.enlist(self)
 
@@ -328,7 +333,24 @@ class LiveRun:
         """The keeper should have ended it long ago. Unless it was this event loop that stood still."""
         if not self._closed:
             self._hear()
+            if self._listening and self._keeper_works():
+                self._watchdog = self._loop.call_later(_KEEPER_LATE, self._overdue)
+                return
             self._lose(alone=self._apart, why="nacre's keeper did not end it in time" if self._apart else "")
+
+    def _keeper_works(self) -> bool:
+        """Whether its keeper is late because it gets no processor, rather than stopped or stuck."""
+        pid = self._own_keeper or self._keeper.pid
+        seen = look(pid) if LINUX else None  # none where /proc hides it (hidepid)
+        if not LINUX or self._rounds >= _STARVED_ROUNDS or (seen is not None and seen.state in "TtZX"):
+            return False
+        self._rounds += 1
+        before = self._computed
+        try:
+            self._computed = computed(pid)
+        except OSError:
+            return False
+        return self._computed != before or (seen is not None and seen.state == "R")
 
     def _lose(self, *, alone: bool, why: str = "") -> None:
         """The keeper is gone without a word about this run, or does not answer in time; or `why`. `alone`: what else it
@@ -354,6 +376,7 @@ class LiveRun:
             return await self.next()
         self._answer_late()
         self._intake.drain()
+        self._keeper.check_fitness()
         reason = "nacre's keeper said nothing of its end" if self._alone and not self._apart else self._keeper.fate
         self._lost = self._unheard = False
         self._conclude(Vanished(self._why or reason, self._loop.time() - self._began, left))

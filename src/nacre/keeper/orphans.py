@@ -8,7 +8,8 @@ import signal
 import time
 
 from nacre.keeper import processes
-from nacre.keeper.run import GIVE_UP, send_signal
+from nacre.keeper.run import GIVE_UP
+from nacre.keeper.stopping import send_signal
 from nacre.result import Process
 
 _AT_ONCE = 0.2

@@ -12,6 +12,8 @@ GATE_FD, TEXT_FD, STATE_FD = 9, 8, 63
 """Open while the command comes in; the last only in a session, and until its end."""
 GO, GO_LONG = b"\0", b"\n"
 """After the text; or alone, when that is a file of its own."""
+GO_DEFERRED = b"\n"
+"""Before the text, for a shell that first has to become another one: see `deferring`."""
 
 MARK = "IFS= LC_ALL=C read -r"
 """How every shell of ours looks in a listing, and every fork of it that has not become another program."""
@@ -55,6 +57,32 @@ _STARTUP = (
     '[[ $BASH_ENV ]]&&eval "[[ -f \\"$BASH_ENV\\" ]]&&. \\"$BASH_ENV\\"";'
 )
 
+DEFERRED_PREFIX = b"NACRE_DEFERRED_"
+"""Stands before the name of a variable that is held back, until the shell may have it."""
+FUNCTION_PREFIX = b"BASH_FUNC_"
+"""Names an exported function. Only `-p` holds it back: no shell could export such a name again."""
+_DEFERRED = (
+    'NACRE_OPTIONS=();for NACRE_NAME in "${!NACRE_DEFERRED_@}";do '
+    "case $NACRE_NAME in "  # read-only in a shell, or complained of as soon as they are set, and again by the next one
+    "*_SHELLOPTS|*_BASHOPTS|*_BASH_COMPAT|*_BASH_XTRACEFD)"
+    'NACRE_OPTIONS+=("${NACRE_NAME#NACRE_DEFERRED_}=${!NACRE_NAME}");;'
+    '*)export "${NACRE_NAME#NACRE_DEFERRED_}=${!NACRE_NAME}";;esac;'
+    'unset "$NACRE_NAME";done;'
+    'if [[ ${NACRE_OPTIONS-} ]];then exec /usr/bin/env "${NACRE_OPTIONS[@]}" "$1" -c "$2" bash;fi;'
+    'exec -a bash "$1" -c "$2"'
+)
+
+
+def deferring(bash: bytes, text: str, files: int | None) -> list[bytes | str]:
+    """Arguments for a bash that waits for `GO_DEFERRED`, and then becomes one that has the deferred variables and runs
+    `text`: the loader and bash act on them as soon as bash starts, so it is started once more, by then with its tag and
+    limits. `files` as in `prelude`."""
+    return ["bash", "-p", "-c", f"{MARK} -u 9 NACRE_NAME||exit 125;{_limit(files)}{_DEFERRED}", "bash", bash, text]
+
+
+def _limit(files: int | None) -> str:
+    return "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
+
 
 def prelude(
     *,
@@ -68,17 +96,17 @@ def prelude(
 ) -> str:
     """`long`: the command is a file of its own, and the gate only says when. `stages`: say how each command of the last
     pipeline ended. `startup`: there is a BASH_ENV. `files`: how many descriptors the command may have, where only the
-    shell itself can set that. `waits`: it exits when its jobs have ended. `mark`: a pipe, its path without
-    quotes, that is told with which status it exits; a signal lets it tell another, or none. It is opened for both ways:
-    whoever listens may have been ended a moment before, and a pipe without a reader would not open."""
-    limit = "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
-    before = (_LONG if long else _SHORT) + limit + (_STARTUP if startup else "")
+    shell itself can set that. `waits`: it exits when its jobs have ended. `mark`: a pipe, its path as a
+    word of bash, that is told with which status it exits; a signal lets it tell another, or none. It is opened for both
+    ways: whoever listens may have been ended a moment before, and a pipe without a reader would not open."""
+    before = (_LONG if long else _SHORT) + _limit(files) + (_STARTUP if startup else "")
     wait = _WAIT if waits else ""
     last = (f'{{ builtin printf "said %d\\n" "$?" 1<>{mark};builtin set +x; }} 2>/dev/null;' if mark else "") + (
         _TELL if session else ""
     )
     if last:
-        before += f"trap '{last}' EXIT;"
+        inner = last.replace("'", "'\\''")
+        before += f"trap '{inner}' EXIT;"
     if session:
         run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
         return f"{before}{run}{wait}{_AND_TELL}{_EXIT}"

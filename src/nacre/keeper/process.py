@@ -8,11 +8,12 @@ import signal
 import socket
 
 from nacre.keeper.channel import Channel
+from nacre.keeper.proc import UNFIT, proc_problem
 from nacre.keeper.processes import keep_place
 from nacre.keeper.serve import Keeper
 from nacre.keeper.spawn import FIRST_FREE_FD, PLACE_FD
 from nacre.keeper.wire import MAIN_FD
-from nacre.system import LINUX, become_keeper
+from nacre.system import LINUX, become_keeper, open_descriptors
 
 _HEARD = {
     "SIGKILL",
@@ -32,10 +33,10 @@ _HEARD = {
 
 def _prepare() -> tuple[int, int]:
     """Make this process fit to be a keeper; gives the RLIMIT_NOFILE that commands shall have."""
-    for name in os.listdir("/dev/fd"):
-        if int(name) > MAIN_FD:
+    for fd in open_descriptors():
+        if fd > MAIN_FD:
             try:
-                os.close(int(name))  # whatever the host had open without close-on-exec
+                os.close(fd)  # whatever the host had open without close-on-exec
             except OSError:
                 pass  # the listing's own
     os.set_inheritable(MAIN_FD, False)
@@ -56,6 +57,9 @@ def _prepare() -> tuple[int, int]:
 
 
 def main() -> None:
+    if problem := proc_problem():
+        os.write(2, f"{UNFIT}{problem}\n".encode("utf-8", "replace"))
+        return
     files = _prepare()
     keeper = Keeper(Channel(socket.socket(fileno=MAIN_FD)), files, _host())
     keeper.listen()

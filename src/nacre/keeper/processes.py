@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 
 from nacre.keeper.prelude import MARK
 from nacre.system import LINUX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -29,6 +30,11 @@ TAG_VARIABLE = "NACRE_RUN"
 
 _LOCKS_ROW = b"\nMax file locks"
 _COMMAND_MAX = 200
+_FLAGS, _THREADS, _SIGNALS = 6, 17, 28
+_CPUCLOCK_SCHED = 2
+"""Of the clock ids that stand for the computing of a process: the exact one."""
+_SHORT_READ_BYTES = 2048
+"""The kernel fills at least 4 KB less one line, if there is so much."""
 _EXITING = 4
 """Of the kernel's flags of a process (PF_EXITING)."""
 _KILLED = 1 << 8
@@ -38,15 +44,28 @@ _KILLED = 1 << 8
 class Seen:
     """A process as it was a moment ago."""
 
-    __slots__ = ("command", "pgid", "pid", "ppid", "sid", "state")
+    __slots__ = ("command", "fields", "pgid", "pid", "ppid", "sid", "state")
 
-    def __init__(self, pid: int, ppid: int, pgid: int, sid: int, state: str, command: str) -> None:
+    def __init__(
+        self, pid: int, ppid: int, pgid: int, sid: int, state: str, command: str, fields: Sequence[bytes] = ()
+    ) -> None:
         self.pid = pid
         self.ppid = ppid
         self.pgid = pgid
         self.sid = sid
         self.state = state
         self.command = command
+        self.fields = fields
+        """The fields of `/proc/PID/stat` from the state on; none where there is no /proc."""
+
+    @property
+    def threads(self) -> int:
+        return int(self.fields[_THREADS])
+
+    @property
+    def is_killed(self) -> bool:
+        """It was sent SIGKILL, and has yet to end."""
+        return bool(int(self.fields[_SIGNALS]) & _KILLED)
 
     @property
     def alive(self) -> bool:
@@ -94,6 +113,25 @@ def _contents(path: str) -> bytes:
         os.close(fd)
 
 
+def _numbers(path: str) -> list[int]:
+    """Process numbers in a file of the kernel's, of any length: one read gives a page of it, some 700 of them."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        text = _read_on(fd, os.read(fd, 65536))
+    finally:
+        os.close(fd)
+    return [int(number) for number in text.split()]
+
+
+def _read_on(fd: int, text: bytes) -> bytes:
+    """`text` is the beginning of the file."""
+    part = text
+    while len(part) > _SHORT_READ_BYTES:
+        part = os.pread(fd, 65536, len(text))
+        text += part
+    return text
+
+
 def read(path: str) -> bytes:
     """A small file of the kernel's; nothing if it is not there, or gone between open and read (ESRCH)."""
     try:
@@ -109,18 +147,14 @@ def look(pid: int) -> Seen | None:
     name, end, rest = line.rpartition(b")")
     if not end:
         return None
-    state, ppid, pgid, sid = rest.split(None, 4)[:4]
+    fields = rest.split()
+    if len(fields) <= _SIGNALS:
+        return None
+    state, ppid, pgid, sid = fields[:4]
     comm = name.partition(b"(")[2].decode("utf-8", "replace")
-    if state == b"Z" and _threads(pid) > 1:
+    if state == b"Z" and int(fields[_THREADS]) > 1:
         state = b"S"  # only its first thread has ended
-    return Seen(pid, int(ppid), int(pgid), int(sid), state.decode(), comm)
-
-
-def _threads(pid: int) -> int:
-    try:
-        return len(_looked(os.listdir, f"/proc/{pid}/task"))
-    except OSError:
-        return 0
+    return Seen(pid, int(ppid), int(pgid), int(sid), state.decode(), comm, fields)
 
 
 def started(pid: int) -> int:
@@ -135,12 +169,17 @@ def ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12]) if fields else 0
 
 
+def computed(pid: int) -> float:
+    """Seconds that all its threads have computed, exactly; also of a process that /proc hides. OSError: it is gone."""
+    return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
+
+
 def is_ending(pid: int) -> bool:
     """It is gone; or it has exited or was killed, and the kernel has yet to end it, or to close what it had open."""
     fields = _stat(pid)
     if not fields:
         return not os.path.exists(f"/proc/{pid}")
-    return bool(int(fields[6]) & _EXITING or int(fields[28]) & _KILLED)
+    return bool(int(fields[_FLAGS]) & _EXITING or int(fields[_SIGNALS]) & _KILLED)
 
 
 def _stat(pid: int) -> list[bytes]:
@@ -197,15 +236,24 @@ def pipes_of(pid: int) -> set[str]:
     return found
 
 
-def children_of(pid: int) -> list[int]:
-    """The children of every thread of a process."""
+def children_of(pid: int, threads: int = 0) -> list[int]:
+    """The children of every thread of a process. `threads`: how many it has, if that is known."""
     if not _CHILDREN_FILE:
         return [seen.pid for seen in map(look, _pids()) if seen is not None and seen.ppid == pid]
+    if threads == 1:
+        return _children_of_thread(pid, pid)
     try:
-        threads = _looked(os.listdir, f"/proc/{pid}/task")
+        names = _looked(os.listdir, f"/proc/{pid}/task")
     except OSError:
         return []
-    return [int(child) for thread in threads for child in read(f"/proc/{pid}/task/{thread}/children").split()]
+    return [child for name in names for child in _children_of_thread(pid, name)]
+
+
+def _children_of_thread(pid: int, thread: int | str) -> list[int]:
+    try:
+        return _looked(_numbers, f"/proc/{pid}/task/{thread}/children")
+    except OSError:
+        return []
 
 
 def own_children() -> Callable[[], list[int]]:
@@ -219,7 +267,7 @@ def own_children() -> Callable[[], list[int]]:
         return lambda: children_of(me)
 
     def ask() -> list[int]:
-        return [int(child) for child in os.pread(file, 1 << 20, 0).split()]
+        return [int(child) for child in _read_on(file, os.pread(file, 65536, 0)).split()]
 
     return ask
 
@@ -228,8 +276,8 @@ def _pids() -> list[int]:
     return [int(name) for name in _looked(os.listdir, "/proc") if name.isdigit()]
 
 
-def tree(roots: set[int]) -> dict[int, Seen]:
-    """The roots and everything below them that is alive, parents first."""
+def tree(roots: set[int], most: int | None = None) -> dict[int, Seen]:
+    """The roots and everything below them that is alive, parents first; a part of it if that is more than `most`."""
     found: dict[int, Seen] = {}
     todo = sorted(roots)
     while todo:
@@ -238,7 +286,9 @@ def tree(roots: set[int]) -> dict[int, Seen]:
             if pid not in found and (seen := look(pid)) is not None:
                 if seen.alive:
                     found[pid] = seen
-                below += children_of(pid)
+                    if most is not None and len(found) > most:
+                        return found
+                below += children_of(pid, seen.threads)
         todo = below
     return found
 

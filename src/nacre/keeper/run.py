@@ -13,8 +13,10 @@ import time
 
 from nacre.keeper import processes
 from nacre.keeper.channel import Channel
+from nacre.keeper.meter import Meter
 from nacre.keeper.processes import Seen
 from nacre.keeper.spawn import Shell, spawn_ender
+from nacre.keeper.stopping import send_signal, stop, stop_tree
 from nacre.keeper.wire import ENDED, GOING, Start
 from nacre.system import LINUX
 
@@ -31,8 +33,10 @@ _FREEZE_ROUNDS = 5 if LINUX else 0
 """Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
 _GIVE_UP_GROWING = 10.0
 """Seconds after which even a run that brings forth new processes all the time is given up."""
-_WILD = 2.0
-"""Seconds that everything else may have to wait while a run is stopped that does not stop growing."""
+_GIVE_UP_STARVED = 120.0
+"""The same for one whose processes were killed and wait for a processor to end on."""
+_MANY_MEMBERS = 200
+"""Processes of a run that are stopped before anything is looked up about them, if there are more."""
 _STARVING = 2.0
 """Seconds for what a shell left running to get a processor, if it has work to do and has had none."""
 _FED = 2
@@ -71,8 +75,10 @@ class Run:
         "keep",
         "kill_at",
         "killing_since",
+        "left",
         "left_status",
         "leftovers",
+        "meter",
         "note",
         "oom_kills",
         "patience",
@@ -84,7 +90,6 @@ class Run:
         "reminded",
         "scratch",
         "signal",
-        "spent",
         "start",
         "status",
         "stopped",
@@ -124,8 +129,7 @@ class Run:
         self.asleep = False
         self.suspect = False
         """It seemed to have too much memory, a moment ago."""
-        self.spent = 0.0
-        """Seconds of computing of those of its processes that have ended."""
+        self.meter = Meter()
         self.status: int | None = None
         """The shell's wait status, once it is dead."""
         self.stopped = self.began
@@ -135,6 +139,8 @@ class Run:
         self.kill_at: float | None = None
         """Set while the ladder is climbed."""
         self.killing_since: float | None = None
+        self.left = 0
+        """How many of its processes were alive at the last look since KILL."""
         self.doomed: set[int] = set()
         """Processes that were sent KILL."""
         self.reminded = 0.0
@@ -159,12 +165,16 @@ class Run:
 
     # what belongs to it
 
-    def members(self) -> dict[int, Seen]:
-        """Everything of this run that is alive, parents first."""
+    @property
+    def roots(self) -> set[int]:
+        """Those of its processes that are children of the keeper."""
+        return set(self.adopted) if self.status is not None else {self.pid, *self.adopted}
+
+    def members(self, most: int | None = None) -> dict[int, Seen]:
+        """Everything of this run that is alive, parents first. `most`: at least one more is enough, if there are."""
         if not LINUX:
             return self._members_by_ps()
-        roots = self.adopted if self.status is not None else {self.pid, *self.adopted}
-        return processes.tree(roots) if roots else {}
+        return processes.tree(self.roots, most)
 
     def remaining(self, adopt: Callable[[], bool]) -> dict[int, Seen]:
         """The same, before it is said to be nothing: who has died since `adopt` looked has left us what it started."""
@@ -239,7 +249,11 @@ class Run:
         if reason.startswith(LIMIT) or self.signal == signal.SIGKILL:
             self.kill_at = time.monotonic()  # what runs wild gets no time to run on
             return
-        members = self.members()
+        members = self.members(_MANY_MEMBERS)
+        if LINUX and len(members) > _MANY_MEMBERS:
+            stop(members)
+            self._stop_all(adopt)
+            members = self.members()
         self.asleep = all(seen.asleep for seen in members.values())
         if self.status is not None:
             self.leftovers = _rows(b"ended", members)
@@ -285,25 +299,25 @@ class Run:
             self.signal = number
             self._call_ender()
 
-    def _kill_all(self, adopt: Callable[[], bool]) -> None:
-        """Everything is stopped first, one look after the other until there is nothing new, and killed when all of it
-        stands still: what is being forked just now is missed by any single look, and a fork bomb by all of them."""
-        until = time.monotonic() + _WILD
-        send_signal(-self.pid, signal.SIGSTOP)
-        stopped: set[int] = set()
-        todo = {self.pid, *self.adopted}
-        while todo and time.monotonic() < until:
-            while todo:
-                pid = todo.pop()
-                stopped.add(pid)
-                send_signal(pid, signal.SIGSTOP)
-                todo.update(child for child in processes.children_of(pid) if child not in stopped)
+    def _stop_all(self, adopt: Callable[[], bool]) -> set[int]:
+        """Everything of it that can be found, until there is nothing new: what is being forked just now is missed by
+        any single look, and a fork bomb by all of them."""
+
+        def find_roots() -> set[int]:
             adopt()
-            todo = self.adopted - stopped or processes.below({self.pid, *self.adopted}) - stopped
+            return self.roots
+
+        if self.status is None:
+            send_signal(-self.pid, signal.SIGSTOP)
+        return stop_tree(find_roots)
+
+    def _kill_all(self, stopped: set[int]) -> None:
+        """All of it stands still."""
         for pid in stopped:
             send_signal(pid, signal.SIGKILL)
-        if stopped - self.doomed:
-            self.killing_since = time.monotonic()  # it still grew
+        now = time.monotonic()
+        if stopped - self.doomed and now < (self.kill_at or now) + _GIVE_UP_GROWING:
+            self.killing_since = now  # it still grew
         self.doomed |= stopped
 
     def ask_again(self, members: dict[int, Seen]) -> None:
@@ -315,6 +329,7 @@ class Run:
     def climb(self, now: float, adopt: Callable[[], bool]) -> float | None:
         """When to look again; None when there is nothing more to do."""
         assert self.kill_at is not None
+        stopped = self._stop_all(adopt) if LINUX and now >= self.kill_at else set[int]()
         members = self.remaining(adopt)
         if not members and self.status is not None:
             return None
@@ -324,17 +339,27 @@ class Run:
             return min(now + _LOOK_AGAIN, self.kill_at)
         if self.killing_since is None:
             self.killing_since = now  # the first KILL, however late: the machine may have slept
-        elif now > self.killing_since + GIVE_UP or now > self.kill_at + _GIVE_UP_GROWING:
+        elif self._gives_up(now, members):
             return None
         if LINUX:
             self.foreign |= {tag for tag in map(processes.tag_of, members) if tag is not None} - {self.tag}
-            self._kill_all(adopt)
+            self._kill_all(stopped)
         for group in {seen.pgid for seen in members.values()}:
             # the whole group at once: one by one, something that forks could stay ahead of us
             send_signal(-group, signal.SIGKILL)
         for pid in members:
             send_signal(pid, signal.SIGKILL)
         return now + _LOOK_SOON
+
+    def _gives_up(self, now: float, members: dict[int, Seen]) -> bool:
+        """Whether what was killed will not end. While some of it does, the rest will too, and what waits for a
+        processor when it gets one."""
+        assert self.kill_at is not None
+        assert self.killing_since is not None
+        fewer, self.left = len(members) < self.left, len(members)
+        if fewer or (LINUX and any(seen.state == "R" and seen.is_killed for seen in members.values())):
+            self.killing_since = now
+        return now > self.killing_since + GIVE_UP or now > self.kill_at + _GIVE_UP_STARVED
 
     def say_going(self) -> None:
         """A task goes on, whatever has become of its shell."""
@@ -404,10 +429,3 @@ def _rows(state: bytes, members: dict[int, Seen]) -> bytes:
         for seen in members.values()
     ]
     return b"".join(rows)
-
-
-def send_signal(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        pass  # gone, or another user's: the next look tells

@@ -25,16 +25,18 @@ from nacre.keeper.early import CalledOff, Early
 from nacre.keeper.folder import STDIN
 from nacre.keeper.going import going
 from nacre.keeper.launch import Launcher, too_many
-from nacre.keeper.meter import exceeded
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import Record, oom_kills
 from nacre.keeper.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
 from nacre.keeper.scratch import finish_removing, remove_scratch, remove_tree
+from nacre.keeper.stopping import stop
 from nacre.keeper.wire import ADOPT, ADOPTED, CLEAN, FAILED, START, Adoption, Garbled, Start
 from nacre.system import LINUX
 
 _LOOK = 0.05
 """Seconds between two looks at what a run costs."""
+_LOOK_OFTEN = 0.01
+"""The same for a run some of whose computing nobody is told of: a look tells."""
 _OFTEN = 0.5
 """Seconds between two looks for a host that cannot be watched."""
 _HOST_GONE = b"the end of its host"
@@ -258,16 +260,19 @@ class Keeper(Launcher):
             return
         began = time.thread_time()
         self.adopt()
-        over = exceeded(watched, run.members(), run.spent)
+        members = run.members(next((int(limit) for name, limit in watched if name == b"processes"), None))
+        over = run.meter.look(watched, members)
         if over.startswith(b"memory") and not run.suspect:
             run.suspect = True  # a look at many processes while they fork can count the same memory twice
             self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.measure(run, watched))
             return
         run.suspect = False
         if over:
+            stop(members)  # before anything else is looked up: they may leave the keeper next to no time
             self.end(run, b"%b %b" % (LIMIT, over))
         else:
-            pause = max(_LOOK, 10 * (time.thread_time() - began))
+            least = _LOOK_OFTEN if run.meter.loses_time else _LOOK
+            pause = max(least, 10 * (time.thread_time() - began))
             self.loop.at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
 
     def lose_host(self) -> None:

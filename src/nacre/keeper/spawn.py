@@ -13,7 +13,20 @@ import resource
 import signal
 
 from nacre.keeper.aside import aside
-from nacre.keeper.prelude import GATE_FD, GO, GO_LONG, STARTUP_VARIABLE, STATE_FD, TEXT_FD, prelude
+from nacre.keeper.forked import forked
+from nacre.keeper.prelude import (
+    DEFERRED_PREFIX,
+    FUNCTION_PREFIX,
+    GATE_FD,
+    GO,
+    GO_DEFERRED,
+    GO_LONG,
+    STARTUP_VARIABLE,
+    STATE_FD,
+    TEXT_FD,
+    deferring,
+    prelude,
+)
 from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, read
 from nacre.keeper.scratch import make_scratch, remove_scratch
 from nacre.keeper.wire import Start, environment_of
@@ -61,6 +74,8 @@ class Shell:
         """Let it read what it is to run, up to the gate. False: there is nobody any more."""
         if LINUX:
             _tag(self.pid, start.tag)
+        if start.deferred:
+            return True  # it takes nothing before it is released
         try:
             os.write(self.gate, start.text or b"")
         except BrokenPipeError:
@@ -70,7 +85,8 @@ class Shell:
     def release(self, start: Start) -> None:
         """Open the gate: from here on it is the command's. Somebody may have killed it just now, as at any moment."""
         try:
-            os.write(self.gate, GO if start.text else GO_LONG)
+            go = GO if start.text else GO_LONG
+            os.write(self.gate, GO_DEFERRED + (start.text or b"") + go if start.deferred else go)
         except BrokenPipeError:
             pass  # its end will be seen
         finally:
@@ -130,7 +146,20 @@ def spawn(
             env = {**env, STARTUP_VARIABLE.encode(): env[b"BASH_ENV"]}
             del env[b"BASH_ENV"]
 
+        if start.deferred:
+            env = _held_back(env, start.deferred)
+
         limits = _limits_of(confinement)
+
+        most_files = None if LINUX else files[0]
+        text_of_bash = prelude(
+            long=start.text is None,
+            session=start.session,
+            stages=asked,
+            waits=start.waits,
+            startup=startup,
+            files=most_files,
+        )
 
         def begin() -> tuple[int, tuple[int, int]]:
             if confinement is not None:
@@ -142,18 +171,7 @@ def spawn(
                 directory = place(".")
                 pid = os.posix_spawn(
                     start.bash,
-                    [
-                        "bash",
-                        "-c",
-                        prelude(
-                            long=start.text is None,
-                            session=start.session,
-                            stages=asked,
-                            waits=start.waits,
-                            startup=startup,
-                            files=None if LINUX else files[0],
-                        ),
-                    ],
+                    deferring(start.bash, text_of_bash, most_files) if start.deferred else ["bash", "-c", text_of_bash],
                     env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
                     file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
                     setsid=True,
@@ -164,7 +182,10 @@ def spawn(
                 os.chdir("/")
             return pid, directory
 
-        pid, directory = begin() if confinement is None else aside(begin)
+        if confinement is None:
+            pid, directory = begin()
+        else:
+            pid, directory = forked(begin) if confinement.user_namespace else aside(begin)
         if LINUX:
             if _NICE:
                 os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # lost where this process takes precedence
@@ -204,6 +225,12 @@ def spawn_ender(start: Start, number: int, grace: float) -> int:
     return pid
 
 
+def _held_back(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes, bytes]:
+    """The same, with other names for those that a shell is only to have when it is released."""
+    names = {name for name in deferred.split(b"=") if not name.startswith(FUNCTION_PREFIX)}
+    return {DEFERRED_PREFIX + name if name in names else name: value for name, value in env.items()}
+
+
 def place(path: str | bytes) -> tuple[int, int]:
     """What a path leads to now."""
     stat = os.stat(path)
@@ -216,12 +243,15 @@ def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, in
         return []
     limits = [(number, (value, value)) for number, value in confinement.limits]
     for name, most in confinement.watched:
-        if name == b"processes":  # the kernel counts all that the user has, wherever they belong
+        if name == b"processes":  # the kernel counts all threads that the user has, wherever they belong
+            from nacre.sandbox.confinement import MIN_THREADS
+
             fields = read("/proc/loadavg").split()
             if not fields:
                 raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
             now = int(fields[3].partition(b"/")[2])
-            limits.append((resource.RLIMIT_NPROC, (now + int(most), now + int(most))))
+            bound = now + max(int(most), MIN_THREADS)
+            limits.append((resource.RLIMIT_NPROC, (bound, bound)))
     return limits
 
 

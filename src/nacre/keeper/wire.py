@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 MAIN_FD = 3
 """The keeper's end of the socket pair."""
@@ -36,6 +36,11 @@ class Garbled(ValueError):
 
 def environment_block(env: Mapping[str, str]) -> bytes:
     return "\0".join([f"{name}={value}" for name, value in env.items()]).encode("utf-8", "surrogateescape")
+
+
+def environment_names(names: Iterable[str]) -> bytes:
+    """In one field: no name holds a `=`."""
+    return "=".join(names).encode("utf-8", "surrogateescape")
 
 
 def environment_of(block: bytes) -> dict[bytes, bytes]:
@@ -86,6 +91,7 @@ class Start:
         "cap",
         "confinement",
         "cwd",
+        "deferred",
         "ender",
         "env",
         "grace",
@@ -128,6 +134,7 @@ class Start:
         stages: bool = False,
         waits: bool = False,
         ender: bytes = b"",
+        deferred: bytes = b"",
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -162,12 +169,14 @@ class Start:
         """The shell is to wait for its jobs."""
         self.ender = ender
         """Shell text that ends it, where signals from here do not reach it; empty for none."""
+        self.deferred = deferred
+        """Names of variables, as `environment_names` joins them: bash gets those when its tag and limits are set."""
 
     def message(self) -> bytes:
         flags = (
             self.merge,
             self.keep,
-            self.reusable and not (self.has_stdin or self.has_state or self.text is None),
+            self.reusable and not (self.has_stdin or self.has_state or self.text is None or self.deferred),
             self.has_stdin,
             self.has_state,
             self.text is None,
@@ -190,6 +199,7 @@ class Start:
                 self.bash,
                 self.cwd,
                 self.text or b"",
+                self.deferred,
                 b"%d" % len(self.confinement),
                 self.confinement + self.env,
             )
@@ -198,8 +208,8 @@ class Start:
     @classmethod
     def parse(cls, message: bytes) -> Start:
         try:
-            verb, tag, timeout, grace, flags, private, *others = message.split(b"\0", 13)
-            task, ender, cap, bash, cwd, text, length, rest = others
+            verb, tag, timeout, grace, flags, private, *others = message.split(b"\0", 14)
+            task, ender, cap, bash, cwd, text, deferred, length, rest = others
             merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = _flags(flags)
             apart, session, stages, waits = rare
             size, wait = _whole(length), _seconds(grace)
@@ -208,7 +218,7 @@ class Start:
                 or size > len(rest)
                 or wait == _NEVER
                 or (text_is_file and text)
-                or (reusable and (has_stdin or has_state or text_is_file))
+                or (reusable and (has_stdin or has_state or text_is_file or deferred))
             ):
                 raise Garbled("start")
             return cls(
@@ -233,6 +243,7 @@ class Start:
                 stages=stages,
                 waits=waits,
                 ender=ender,
+                deferred=deferred,
             )
         except ValueError as error:
             raise Garbled("start") from error

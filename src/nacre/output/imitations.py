@@ -15,12 +15,15 @@ _NOTHING = (
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
 """Characters that are there and cannot be seen; some of them count as letters."""
-_NAME = f"[{_NOTHING}]*".join("nacre")
 _UNSEEN_LETTER = rf"(?=\w)[{_NOTHING}]"
 """Those alone that count as letters: with two ways to read a character, a line of them would be read in 2ⁿ ways."""
+_BETWEEN = rf"(?:[^\w\n!-/:-@\[-`{{-~]|{_UNSEEN_LETTER})*"
+"""Combining marks, blanks and tabs of any kind and number: a reader still sees the letters around them.
+Not possessive: Python before 3.11.5 matches possessive groups wrongly, and no letter that follows is one of these."""
+_OURS = f"(?:…|{_BETWEEN.join('nacre')}|{_BETWEEN.join('binaryoutput')})"
 _IMITATION = later(
-    rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|{_UNSEEN_LETTER})*+"
-    rf"\[(?:[^\w\n]|{_UNSEEN_LETTER}){{0,10}}?(?:…|{_NAME}|binary output))"
+    rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|{_UNSEEN_LETTER})*"
+    rf"\[(?:(?:[^\w\n]|{_UNSEEN_LETTER}){{0,10}}?|(?:[^\w\n…\]]|{_UNSEEN_LETTER})*){_OURS})"
 )
 
 

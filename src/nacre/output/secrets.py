@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import accumulate
 from urllib.parse import quote, quote_plus
 
+from nacre.output.dumps import begun_in_dump, find_in_dumps
 from nacre.output.terminal import INVISIBLE
 from nacre.patterns import later
 
@@ -73,7 +74,8 @@ def mask_said(text: str, secrets: Iterable[str]) -> str:
 def begun(text: str, secrets: Iterable[str]) -> int:
     """Characters at the end of a text, of which the rest is yet to come, that may be a secret's beginning, or its end:
     who shows a text in pieces keeps them for the next one."""
-    forms, encoded = _forms(tuple(sorted({each for each in secrets if len(each) >= SHORTEST})))
+    hidden = tuple(sorted({each for each in secrets if len(each) >= SHORTEST}))
+    forms, encoded = _forms(hidden)
     if not forms or not text:
         return 0
     place = len(text) - max(_begun(form, text, 1) for form in forms)
@@ -82,6 +84,7 @@ def begun(text: str, secrets: Iterable[str]) -> int:
         together = "".join([text[at] for at in letters])
         if part := max(_begun(form, together) for form in encoded):
             place = min(place, letters[-part])
+    place = min(place, begun_in_dump(text, _in_bytes(hidden)))
     for start, end in sorted(_spans(text, secrets, False, False), reverse=True):
         if start < place < end:  # the end of one may begin another
             place = start
@@ -89,10 +92,12 @@ def begun(text: str, secrets: Iterable[str]) -> int:
 
 
 def _spans(text: str, secrets: Iterable[str], starts_cut: bool, ends_cut: bool) -> list[tuple[int, int]]:
-    forms, encoded = _forms(tuple(sorted({each for each in secrets if len(each) >= SHORTEST})))
+    hidden = tuple(sorted({each for each in secrets if len(each) >= SHORTEST}))
+    forms, encoded = _forms(hidden)
     if not forms or not text:
         return []
     spans = [*_found(text, forms), *_found_wrapped(text, encoded)]
+    spans += find_in_dumps(text, _in_bytes(hidden), starts_cut=starts_cut, ends_cut=ends_cut)
     if ends_cut and (part := max(_begun(form, text) for form in forms)):
         spans.append((len(text) - part, len(text)))
     if starts_cut and (part := max(_finished(form, text) for form in forms)):
@@ -169,21 +174,30 @@ def _finished(form: str, text: str) -> int:
 
 
 @lru_cache(maxsize=16)
+def _in_bytes(secrets: tuple[str, ...]) -> tuple[bytes, ...]:
+    """As they are in a dump."""
+    return tuple({value.encode("utf-8", "surrogateescape") for secret in secrets for value in _variants(secret)})
+
+
+@lru_cache(maxsize=16)
 def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Everything to be searched, the long before the short; and those in base64."""
     forms: set[str] = set()
     encoded: set[str] = set()
     for secret in secrets:
-        printed = secret.replace("\r\n", "\n")
-        lines = [line for line in printed.split("\n") if len(line) >= _LINE and not _PEM.fullmatch(line)]
-        for value in {secret, printed, printed.strip(), *lines}:
-            if len(value) < SHORTEST:
-                continue
+        for value in _variants(secret):
             forms |= _plain(value)
             bases = set(_bases(value.encode("utf-8", "surrogateescape")))
             forms |= bases
             encoded |= bases
     return _ordered(forms), _ordered(encoded)
+
+
+def _variants(secret: str) -> set[str]:
+    """The value as it may be printed, and its long lines."""
+    printed = secret.replace("\r\n", "\n")
+    lines = [line for line in printed.split("\n") if len(line) >= _LINE and not _PEM.fullmatch(line)]
+    return {value for value in (secret, printed, printed.strip(), *lines) if len(value) >= SHORTEST}
 
 
 def _ordered(forms: set[str]) -> tuple[str, ...]:

@@ -14,6 +14,10 @@ from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Conf
 from nacre.sandbox.libc import call
 from nacre.sandbox.syscalls import NUMBERS
 
+TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _PR_CAPBSET_DROP, _CAP_SYS_RESOURCE = 24, 24
 _PR_SET_NO_NEW_PRIVS = 38
@@ -27,6 +31,10 @@ _MOUNT_ATTR_RDONLY = 1
 
 def confine(wanted: Confinement, scratch: bytes) -> None:
     """`scratch` is the private TMPDIR that was made for this run, or nothing."""
+    if wanted.user_namespace:
+        from nacre.sandbox.user_namespace import enter_user_namespace
+
+        enter_user_namespace()
     if wanted.closed or wanted.mounts:
         _mount(wanted, scratch)
     if wanted.loopback:
@@ -114,36 +122,70 @@ def _restrict(wanted: Confinement, scratch: bytes) -> None:
 def _mount(wanted: Confinement, scratch: bytes) -> None:
     own_mounts()
     opened = [path for kind, path in wanted.mounts if kind == OPEN and os.path.exists(path)]
-    opened += [scratch] if scratch else []
+    opened += [os.path.realpath(scratch)] if scratch else []
+    memory = [path for kind, path in wanted.mounts if kind == MEMORY and os.path.isdir(path) and path not in opened]
+    covered = [path for path in opened if any(path.startswith(each + b"/") for each in memory)]
+    if covered:
+        _uncover(covered, lambda: _mount_memory(wanted, memory))
+        memory, opened = [], [*memory, *opened]
     for path in opened:
         mount(path, path, b"", _MS_BIND | _MS_REC)
     if wanted.closed:
-        for path in _writable_mounts():
-            if not any(path == each or path.startswith(each + b"/") for each in opened):
+        for number, path in _writable_mounts():
+            if any(path == each or path.startswith(each + b"/") for each in opened):
+                continue
+            try:
                 _make_read_only(path, recursive=False)
+            except OSError:
+                if not _is_covered(path, number):
+                    raise
     for kind, path in wanted.mounts:
         if kind == CLOSE and os.path.exists(path):
             mount(path, path, b"", _MS_BIND | _MS_REC)
             _make_read_only(path, recursive=True)
+            if os.path.realpath(scratch).startswith(path + b"/"):  # a task's is in its directory
+                _set_mount(scratch, clear=_MOUNT_ATTR_RDONLY)
         elif kind == HIDE and os.path.isdir(path):
             mount(b"none", path, b"tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV, b"mode=000,size=4096")
         elif kind == HIDE and os.path.exists(path):
             mount(b"/dev/null", path, b"", _MS_BIND)
-        elif kind == MEMORY and os.path.isdir(path):
-            # what is in it belongs to no process, so that nobody else counts it
-            size = b"".join(b",size=%d" % most for name, most in wanted.watched if name == b"memory")
-            mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777" + size)
-        elif kind == TERMINALS and os.path.isdir(path):
-            _own_terminals(path)
+        elif kind == MEMORY and path in memory:
+            _mount_memory(wanted, [path])
+        elif kind == TERMINALS:
+            own_terminals(path)
 
 
-def _own_terminals(path: bytes) -> None:
-    """Those of others are not there. Where the kernel will not, theirs stay in sight."""
+def _mount_memory(wanted: Confinement, paths: list[bytes]) -> None:
+    # what is in it belongs to no process, so that nobody else counts it
+    size = b"".join(b",size=%d" % most for name, most in wanted.watched if name == b"memory")
+    for path in paths:
+        mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777" + size)
+
+
+def _uncover(paths: list[bytes], cover: Callable[[], None]) -> None:
+    """Mount what covers these paths, a workspace in /dev/shm say, and bind each again where it was."""
+    handles = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in sorted(paths)]
     try:
-        mount(b"none", path, b"devpts", _MS_NOSUID | _MS_NOEXEC, b"newinstance,ptmxmode=0666,mode=0620")
-        mount(path + b"/ptmx", b"/dev/ptmx", b"", _MS_BIND)
-    except OSError:
-        pass
+        cover()
+        for path, handle in handles:
+            if os.path.exists(path):
+                continue  # in one that was bound just now
+            source = b"/proc/self/fd/%d" % handle
+            if os.path.isdir(source):
+                os.makedirs(path)
+            else:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            mount(source, path, b"", _MS_BIND | _MS_REC)
+    finally:
+        for _, handle in handles:
+            os.close(handle)
+
+
+def own_terminals(path: bytes = b"/dev/pts") -> None:
+    """Pseudo-terminals of this mount namespace alone; those of others are not there."""
+    mount(b"none", path, b"devpts", _MS_NOSUID | _MS_NOEXEC, b"newinstance,ptmxmode=0666,mode=0620")
+    mount(path + b"/ptmx", b"/dev/ptmx", b"", _MS_BIND)
 
 
 def own_mounts() -> None:
@@ -157,18 +199,36 @@ def mount(source: bytes, target: bytes, kind: bytes, flags: int, data: bytes = b
 
 
 def _make_read_only(path: bytes, *, recursive: bool) -> None:
-    attributes = struct.pack("QQQQ", _MOUNT_ATTR_RDONLY, 0, 0, 0)
-    how = _AT_RECURSIVE if recursive else 0
+    _set_mount(path, add=_MOUNT_ATTR_RDONLY, how=_AT_RECURSIVE if recursive else 0)
+
+
+def _set_mount(path: bytes, *, add: int = 0, clear: int = 0, how: int = 0) -> None:
+    attributes = struct.pack("QQQQ", add, clear, 0, 0)
     call(_numbers()["mount_setattr"], _AT_FDCWD, path + b"\0", how, attributes, len(attributes))
 
 
-def _writable_mounts() -> list[bytes]:
+def _is_covered(path: bytes, number: int) -> bool:
+    """Another mount lies above this one, on it or on a directory that leads to it, so that no path reaches it; or none
+    that this user may go, as in a user namespace."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return True
+    try:
+        with open(f"/proc/thread-self/fdinfo/{handle}", "rb") as file:
+            return int(file.read().partition(b"mnt_id:")[2].split()[0]) != number
+    finally:
+        os.close(handle)
+
+
+def _writable_mounts() -> list[tuple[int, bytes]]:
+    """Number and path of each."""
     found = []
     with open("/proc/thread-self/mountinfo", "rb") as file:
         for line in file:
             fields = line.split(b" ")
             if b"ro" not in fields[5].split(b","):
-                found.append(_unescaped(fields[4]))
+                found.append((int(fields[0]), _unescaped(fields[4])))
     return found
 
 

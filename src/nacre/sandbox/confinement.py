@@ -14,6 +14,9 @@ OPEN, CLOSE, HIDE, MEMORY, TERMINALS = b"open", b"close", b"hide", b"memory", b"
 """What a mount does to a path: leave it writable, make it read-only, cover it, make it shared memory or terminals of
 one's own."""
 
+MIN_THREADS = 256
+"""Threads that a run may have, however few processes it may have: one Java program has tens."""
+
 
 class Confinement:
     __slots__ = (
@@ -28,6 +31,7 @@ class Confinement:
         "powerless",
         "redirects",
         "scratch",
+        "user_namespace",
         "watched",
     )
 
@@ -41,6 +45,7 @@ class Confinement:
         filter: bytes = b"",
         closed: bool = False,
         mounts: Iterable[tuple[bytes, bytes]] = (),
+        user_namespace: bool = False,
         loopback: bool = False,
         scratch: bytes = b"",
         redirects: Iterable[tuple[bytes, bytes]] = (),
@@ -60,6 +65,8 @@ class Confinement:
         self.closed = closed
         """In a mount namespace of its own, where everything is read-only but what `mounts` opens."""
         self.mounts = [*mounts]
+        self.user_namespace = user_namespace
+        """Mounts are made in a user namespace of its own: we may make none otherwise."""
         self.loopback = loopback
         """In a network namespace of its own."""
         self.scratch = scratch
@@ -69,7 +76,7 @@ class Confinement:
         self.limits = [*limits]
         """Resource limits: number and value."""
         self.watched = [*watched]
-        """What the keeper counts over the whole run: `memory` (bytes), `cpu` (seconds), `processes`."""
+        """What the keeper counts over the whole run: `memory` (bytes), `cpu` (seconds), `processes`, `threads`."""
 
     def encode(self) -> bytes:
         fields: list[bytes] = []
@@ -84,6 +91,8 @@ class Confinement:
         if self.closed:
             fields.append(b"closed=")
         fields += [b"mount=%b %b" % mount for mount in self.mounts]
+        if self.user_namespace:
+            fields.append(b"user=")
         if self.loopback:
             fields.append(b"loopback=")
         if self.scratch:
@@ -116,6 +125,8 @@ class Confinement:
                     made.closed = True
                 case b"mount":
                     made.mounts.append((first, rest))
+                case b"user":
+                    made.user_namespace = True
                 case b"loopback":
                     made.loopback = True
                 case b"scratch":

@@ -10,28 +10,32 @@ _POINTLESS = (
     "The kernel enforces this. When something is denied, do not retry and do not look for a way round: there is none. "
     "Say what you need instead."
 )
-_ORDERS = "git's hooks and configuration, .claude and what else steers an agent"
+ORDERS = (
+    "git's hooks and configuration, and what steers agents, editors and shells (AGENTS.md, CLAUDE.md, .claude, "
+    ".cursor, .vscode, .envrc, .husky and the like)"
+)
+_ALSO = "; new ones are removed afterwards"
 
 
 def describe(wanted: Wanted, enforced: Collection[str], *, scratch: bool) -> str:
     """A paragraph for the description of the tool. `enforced` as in a result."""
-    workspace = wanted.workspace
+    workspace, unheld = wanted.workspace, ""
     parts = [_writes(wanted, scratch=scratch)] if "writes" in enforced else []
     parts += _network(wanted, enforced)
     if "unix-sockets" in enforced and workspace is not None:
         parts.append("Unix sockets (docker, databases) are closed.")
     if "metadata" in enforced:
         parts.append(_metadata(wanted, scratch=scratch))
-    if "protected" in enforced:
-        parts.append(f"{_ORDERS} can only be read.")
+    if "protected" in enforced or "protected-existing" in enforced:
+        parts.append(f"{ORDERS} can only be read{_ALSO if 'protected-existing' in enforced else ''}.")
+    elif workspace is not None:  # not by the kernel
+        unheld = f"{ORDERS} are put back if changed."
     if "hidden" in enforced:
         parts.append(f"These cannot be read: {', '.join(wanted.hidden)}.")
     deeds = [deed for rule, deed in (("signals", "signalled"), ("tracing", "traced")) if rule in enforced]
     if deeds:
         parts.append(f"Processes outside cannot be {' or '.join(deeds)}.")
-    parts.append(_POINTLESS)
-    if workspace is not None and "protected" not in enforced:  # not by the kernel
-        parts.append(f"{_ORDERS} are put back if changed.")
+    parts += [_POINTLESS, *([unheld] if unheld else [])]
     return " ".join(parts)
 
 

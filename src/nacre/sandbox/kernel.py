@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
@@ -10,7 +11,7 @@ import threading
 from functools import cache
 
 from nacre import system
-from nacre.frozen import frozen
+from nacre.frozen import frozen, replace
 from nacre.sandbox import landlock
 from nacre.sandbox.syscalls import ARCHITECTURES
 
@@ -28,6 +29,10 @@ class Kernel:
     seccomp: bool = False
     mounts: bool = False
     """Whether we may have mount namespaces, which takes root."""
+    terminals: bool = False
+    """Whether a mount namespace can have pseudo-terminals of its own."""
+    user_namespace: bool = False
+    """Whether those mounts take a user namespace, since we are not root."""
     networks: bool = False
     """Whether we may have network namespaces."""
     lack: str = ""
@@ -58,14 +63,52 @@ def probe() -> Kernel:
         abi = landlock.abi()
     except OSError as error:
         return Kernel(machine=machine, seccomp=_has_seccomp(machine), lack=_lack(error))
-    mounts, networks = _namespaces()
+    mounts, terminals, networks = _namespaces()
     return Kernel(
         machine=machine,
         landlock=min(abi, landlock.NEWEST),
         seccomp=_has_seccomp(machine),
         mounts=mounts,
+        terminals=terminals,
         networks=networks,
     )
+
+
+def with_user_namespace(kernel: Kernel) -> Kernel:
+    """The same where mounts are made in a user namespace, if that is allowed here."""
+    if kernel.mounts or not kernel.confines:
+        return kernel
+    has = _in_user_namespace()
+    if "mounts" not in has:
+        return kernel
+    return replace(kernel, mounts=True, terminals="terminals" in has, user_namespace=True)
+
+
+@cache
+def _in_user_namespace() -> frozenset[str]:
+    """The features of a user namespace here, tried by another process, since this one may have threads."""
+    if not sys.executable:
+        return frozenset()
+    program = os.path.join(os.path.dirname(__file__), "try_user_namespace.py")
+    read, write = os.pipe()
+    files = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
+    try:
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", program],
+            {"PATH": os.defpath},
+            file_actions=[*files, (os.POSIX_SPAWN_DUP2, write, 1)],
+        )
+    except OSError:
+        os.close(read)
+        return frozenset()
+    finally:
+        os.close(write)
+    with open(read, encoding="ascii", errors="replace") as answer:
+        words = frozenset(answer.read().split())
+    with contextlib.suppress(ChildProcessError):  # this program ignores SIGCHLD
+        os.waitpid(pid, 0)
+    return words
 
 
 def _lack(error: OSError) -> str:
@@ -92,16 +135,18 @@ def _has_seccomp(machine: str) -> bool:
         return bool(ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0)
 
 
-def _namespaces() -> tuple[bool, bool]:
-    """Tried for real, on a thread that ends: a container may hold any of it back."""
+def _namespaces() -> tuple[bool, bool, bool]:
+    """Mounts, terminals, networks; tried for real, on a thread that ends: a container may hold any of it back."""
     if os.geteuid() != 0:
-        return False, False
+        return False, False, False
     from nacre.sandbox import confine
 
-    answers = [False, False]
+    answers = [False, False, False]
 
     def attempt() -> None:
-        for index, try_it in enumerate((confine.own_mounts, confine.own_network)):
+        for index, try_it in enumerate((confine.own_mounts, confine.own_terminals, confine.own_network)):
+            if index == 1 and not answers[0]:
+                continue  # it would mount where everybody sees it
             try:
                 try_it()
             except OSError:
@@ -109,6 +154,11 @@ def _namespaces() -> tuple[bool, bool]:
             answers[index] = True
 
     thread = threading.Thread(target=attempt, name="nacre-probe", daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        from nacre.sandbox.clone3 import no_thread
+
+        raise no_thread() from error
     thread.join(_TIME_TO_ANSWER)
-    return answers[0], answers[1]
+    return answers[0], answers[1], answers[2]

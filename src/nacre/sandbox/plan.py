@@ -16,8 +16,9 @@ from typing import Literal, TypeAlias
 from nacre.errors import AccessUnavailable
 from nacre.frozen import frozen
 from nacre.sandbox import landlock
-from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
+from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, MIN_THREADS, OPEN, TERMINALS, Confinement
 from nacre.sandbox.kernel import Kernel
+from nacre.sandbox.protected_names import OWN_CODE
 from nacre.sandbox.seccomp import Sockets, program
 from nacre.sandbox.workspace import Workspace, is_below
 from nacre.types import GIB, Limits, Network
@@ -27,7 +28,12 @@ Confined: TypeAlias = Literal["restricted", "workspace"]
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 """Writing to one of these changes nothing."""
 _TERMINALS = ("/dev/ptmx", "/dev/pts")
-_SHARED_MEMORY = "/dev/shm"  # where POSIX shared memory is
+SHARED_MEMORY = "/dev/shm"  # where POSIX shared memory is
+_READABLE_DEVICES = (SHARED_MEMORY, "/dev/mqueue", "/dev/hugepages")
+"""All of /dev that may be read beside `DEVICES`. A terminal that could be opened would become the controlling one of a
+new session, and `/dev/tty`, which is granted, would then lead to it."""
+
+_THREADS_PER_PROCESS = 4
 
 CACHES = {
     "npm_config_cache": ("~/.npm", "npm"),
@@ -61,9 +67,20 @@ class Wanted:
     workspace: Workspace | None = None
     hidden: tuple[str, ...] = ()
     around: tuple[str, ...] = ()
-    """Everything but what is hidden."""
+    """Everything but devices and what is hidden."""
+    tops: tuple[str, ...] = ()
+    """Everything but devices."""
+    own_code: tuple[str, ...] = ()
+    """Among what the workspace protects: where nacre itself is run from, which has to be out of reach."""
+    own_places: tuple[str, ...] = ()
+    """The same for where nacre writes tasks and output."""
     caches: tuple[tuple[str, str], ...] = ()
     """Variables to point into the private TMPDIR, and where there."""
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """What is nacre's own: protected by mounts alone, since it is too much to be compared, or nacre writes it."""
+        return (*self.own_code, *self.own_places)
 
 
 @frozen(kw_only=True)
@@ -78,6 +95,14 @@ class Enforceable:
     """Protected paths that no kernel guards here: compared before and after."""
     roots: tuple[str, ...] = ()
     """Where the command may write."""
+    repositories: tuple[str, ...] = ()
+    """Git directories in which it may leave no links, and no steps that run programs."""
+    mounted: tuple[str, ...] = ()
+    """Protected paths that mounts hold: one comes off when somebody outside replaces what is there."""
+    covered: tuple[str, ...] = ()
+    """Hidden paths that mounts alone hide."""
+    own_code: tuple[str, ...] = ()
+    """Those of `mounted` that are not compared: see `Wanted.own`."""
     words: str = ""
     """For the model, where `wanted` does not tell all."""
     place: object = None
@@ -98,7 +123,19 @@ def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
             f"{'' if kernel.mounts else ', no namespaces'}) cannot keep what it promises: {', '.join(missing)}.",
             "`nacre doctor` shows what is missing; allow_partial=True takes what there is.",
         )
-    confinement = _confinement(wanted, kernel)
+    if wanted.own_code and not kernel.mounts and not wanted.partial:
+        raise own_code_exposed(
+            wanted.own_code[0],
+            "Nothing here can keep a command from changing that: it takes root, or user namespaces for everybody.",
+        )
+    if wanted.own_places and not kernel.mounts and not wanted.partial:
+        raise _unavailable(
+            wanted.access,
+            f"nacre writes tasks and output to {wanted.own_places[0]!r}, inside the workspace, and nothing keeps "
+            "a command here from forging some: it takes root, or user namespaces for everybody.",
+            "Name an `output_dir` and `spill_dir` outside the workspace, or none for the usual ones.",
+        )
+    confinement = _confinement(wanted, kernel, limits)
     bound(confinement, limits)
     return Enforceable(
         confinement=confinement.encode(),
@@ -106,6 +143,10 @@ def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
         enforced=tuple(enforced),
         watched=_watched(wanted, kernel),
         roots=() if wanted.workspace is None else wanted.workspace.roots,
+        repositories=() if wanted.workspace is None else wanted.workspace.repositories,
+        mounted=() if wanted.workspace is None or not kernel.mounts else wanted.workspace.protected,
+        covered=_in_roots(wanted) if kernel.mounts else (),
+        own_code=wanted.own,
     )
 
 
@@ -115,6 +156,18 @@ def _unavailable(access: str, reason: str, hint: str) -> AccessUnavailable:
         f"Access {access!r} cannot be enforced here, so the command was not run. {reason}",
         field="access",
         hint=hint,
+    )
+
+
+def own_code_exposed(path: str, reason: str) -> AccessUnavailable:
+    return AccessUnavailable(
+        "own_code_in_workspace",
+        f"nacre itself runs from {path!r}, inside the workspace, so the command was not run: it could change the code "
+        f"that confines it. {reason}",
+        field="access",
+        hint="Install nacre in an environment of its own outside the workspace. To let commands change it, "
+        "as `pip install` into its environment does: "
+        f"unprotected=({OWN_CODE!r},).",
     )
 
 
@@ -142,14 +195,21 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
         "devices": abi >= 5,
         "metadata": seccomp if restricted else kernel.mounts,
         "shared-memory": seccomp and not wanted.unix_sockets,
-        "protected": not restricted and not _watched(wanted, kernel),
-        "hidden": bool(wanted.hidden) and (kernel.mounts or not _is_in_the_way(wanted)),
+        **_protected_parts(wanted, kernel),
+        "hidden": bool(wanted.hidden) and (kernel.mounts or not _in_roots(wanted)),
         "tracing": True,
         "privileges": True,
         "kernel": seccomp,
         "limits": True,
     }
     return [name for name, has in parts.items() if has]
+
+
+def _protected_parts(wanted: Wanted, kernel: Kernel) -> dict[str, bool]:
+    """No mount can hold a path that does not exist, or is a link: those are compared before and after."""
+    if wanted.workspace is None or not kernel.mounts:
+        return {}
+    return {"protected-existing" if wanted.workspace.missing else "protected": True}
 
 
 def _network_parts(network: Network, kernel: Kernel) -> dict[str, bool]:
@@ -164,48 +224,60 @@ def _network_parts(network: Network, kernel: Kernel) -> dict[str, bool]:
 def _watched(wanted: Wanted, kernel: Kernel) -> tuple[str, ...]:
     if wanted.workspace is None:
         return ()
-    return wanted.workspace.missing if kernel.mounts else (*wanted.workspace.protected, *wanted.workspace.missing)
+    if kernel.mounts:
+        return wanted.workspace.missing
+    return (*(path for path in wanted.workspace.protected if path not in wanted.own), *wanted.workspace.missing)
 
 
-def _is_in_the_way(wanted: Wanted) -> bool:
-    """Landlock gives and cannot take back: nothing can be hidden inside what may be written."""
+def _in_roots(wanted: Wanted) -> tuple[str, ...]:
+    """Landlock gives and cannot take back: only a mount can hide what is inside what may be written."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
-    return any(is_below(path, root) for path in wanted.hidden for root in roots)
+    return tuple(path for path in wanted.hidden if any(is_below(path, root) for root in roots))
 
 
-def _confinement(wanted: Wanted, kernel: Kernel) -> Confinement:
+def _is_carved(wanted: Wanted, kernel: Kernel) -> bool:
+    """Whether Landlock keeps hidden paths from being read. With mounts it does as well where it can: one comes off when
+    somebody outside replaces what it covers."""
+    inside = _in_roots(wanted)
+    return bool(wanted.hidden) and (len(inside) < len(wanted.hidden) if kernel.mounts else not inside)
+
+
+def _confinement(wanted: Wanted, kernel: Kernel, limits: Limits) -> Confinement:
     files, tcp, scopes = landlock.handled(kernel.landlock)
     network, workspace = wanted.network, wanted.workspace
-    carved = bool(wanted.hidden) and not kernel.mounts and not _is_in_the_way(wanted)
-    if not carved:
-        files &= ~landlock.READING
-    grants = [(landlock.WRITE_FILE | landlock.TRUNCATE | landlock.IOCTL_DEV, path) for path in DEVICES]
+    carved = _is_carved(wanted, kernel)
+    reading = landlock.READING if carved else landlock.READ_FILE
+    files &= ~landlock.READING | reading
+    use = reading | landlock.WRITE_FILE | landlock.TRUNCATE | landlock.IOCTL_DEV
+    grants = [(use, path) for path in DEVICES]
     mounts: list[tuple[bytes, str]] = []
     if workspace is not None:
-        grants += [(landlock.EVERYTHING, root) for root in (*workspace.roots, _SHARED_MEMORY)]
-        grants += [(landlock.WRITE_FILE | landlock.IOCTL_DEV, path) for path in _TERMINALS]
+        grants += [(landlock.EVERYTHING, root) for root in (*workspace.roots, SHARED_MEMORY)]
         mounts += [(OPEN, path) for path in sorted({*workspace.roots, *workspace.pinned})]
-        mounts += [(MEMORY, _SHARED_MEMORY), (TERMINALS, _TERMINALS[1])]
+        mounts.append((MEMORY, SHARED_MEMORY))
+        if kernel.terminals:  # else these would be the user's own
+            grants += [(landlock.READ_FILE | landlock.WRITE_FILE | landlock.IOCTL_DEV, path) for path in _TERMINALS]
+            mounts.append((TERMINALS, _TERMINALS[1]))
         mounts += [(CLOSE, path) for path in workspace.protected]
     if carved:
         grants.append((landlock.READ_DIR, "/"))
-        grants += [(landlock.READING, path) for path in wanted.around]
-        grants += [(landlock.READING, path) for path in DEVICES]
+    grants += [(reading, path) for path in (*(wanted.around if carved else wanted.tops), *_READABLE_DEVICES)]
     mounts += [(HIDE, path) for path in wanted.hidden]
     return Confinement(
         powerless=True,
         landlock=(files, 0 if network is True or (network == "loopback" and kernel.networks) else tcp, scopes),
         grants=[(rights, os.fsencode(path)) for rights, path in grants],
         ports=network if isinstance(network, tuple) else (),
-        filter=_filter(wanted, kernel),
+        filter=_filter(wanted, kernel, limits),
         closed=workspace is not None and kernel.mounts,
         mounts=[(how, os.fsencode(path)) for how, path in mounts] if kernel.mounts else (),
+        user_namespace=kernel.user_namespace,
         loopback=network == "loopback" and kernel.networks,
         redirects=[(name.encode(), below.encode()) for name, below in wanted.caches],
     )
 
 
-def _filter(wanted: Wanted, kernel: Kernel) -> bytes:
+def _filter(wanted: Wanted, kernel: Kernel, limits: Limits) -> bytes:
     if not kernel.seccomp:
         return b""
     restricted = wanted.access == "restricted"
@@ -221,6 +293,9 @@ def _filter(wanted: Wanted, kernel: Kernel) -> bytes:
         metadata=restricted,
         shared=not wanted.unix_sockets,
         truncation=kernel.landlock < 3,
+        # where memory is counted: memory in pipes and on its way between processes belongs to nobody
+        pinning=limits.memory is not None,
+        passing=limits.memory is not None and restricted and not wanted.unix_sockets,
     )
 
 
@@ -243,6 +318,7 @@ def bound(confinement: Confinement, limits: Limits) -> None:
         rows.append((resource.RLIMIT_CPU, math.ceil(limits.cpu) + 1))
     if limits.processes is not None:
         confinement.watched.append((b"processes", limits.processes))
+        confinement.watched.append((b"threads", max(_THREADS_PER_PROCESS * limits.processes, MIN_THREADS)))
     if limits.file_size is not None:
         rows.append((resource.RLIMIT_FSIZE, limits.file_size))
     if limits.open_files is not None:

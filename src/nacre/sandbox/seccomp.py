@@ -27,6 +27,12 @@ _MSG_FASTOPEN = 0x20000000
 _NAMESPACES = 0x7E020000
 """Every CLONE_NEW… but the one for time, which `clone` cannot make."""
 _O_ACCMODE, _O_TRUNC = 0o3, 0o1000
+_O_MAKES_FILE = 0o100 | 0o20000000
+"""O_CREAT, and the bit that only O_TMPFILE has: without these the mode is not looked at, and may be anything."""
+_S_ISUID = 0o4000
+_FUTEX_PRIVATE, _FUTEX_COMMAND = 0x80, 0x7F
+_FUTEX_REQUEUES = (3, 4, 11, 12)
+"""REQUEUE, CMP_REQUEUE, WAIT_REQUEUE_PI, CMP_REQUEUE_PI."""
 _PRIO_PROCESS, _PRIO_PGRP = 0, 1
 _IOPRIO_WHO_PROCESS, _IOPRIO_WHO_PGRP = 1, 2
 _RLIMIT_LOCKS = 10
@@ -104,8 +110,15 @@ _METADATA = (
 ).split()
 """Landlock lets these pass on any file of the user."""
 
-_SHARED = ("shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink").split()
-"""Memory and queues that other programs of the user share."""
+_SHARED = (
+    "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl "
+    "mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr"
+).split()
+"""Memory and queues that other programs of the user share. A queue in /dev/mqueue can be opened like any file, and only
+these calls take messages from it."""
+
+_SET_MODE = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
+"""Calls that give a file its mode, beside `open`, and which argument that is. `mkdir` takes no set-user-ID bit."""
 
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _TERMINAL = (_TIOCSTI, _TIOCLINUX)
@@ -158,15 +171,40 @@ def _ioctls(*, metadata: bool) -> Block:
     return [_argument(1), *block]
 
 
-def _opens(index: int) -> Block:
-    """Reading and truncating in one call, which old Landlocks take for reading; and truncating with the fourth access
-    mode, which opens for neither reading nor writing, and which they take for nothing at all."""
-    truncating = [(_AND, 0, 0, _O_ACCMODE), *_if_equal(0, _deny(), _if_equal(_O_ACCMODE, _deny(), ALLOW))]
-    return [_argument(index), *_if_any_bit(_O_TRUNC, truncating, ALLOW)]
+def _futexes() -> Block:
+    """Waiting in memory that a file backs takes no more than to read that file: a command could move those who wait
+    there to a place where nobody wakes them. Programs only do this among their own threads."""
+    block = ALLOW
+    for command in _FUTEX_REQUEUES:
+        block = _if_equal(command, _deny(_ENOSYS), block)
+    return [_argument(1), *_if_any_bit(_FUTEX_PRIVATE, ALLOW, [(_AND, 0, 0, _FUTEX_COMMAND), *block])]
 
 
-def rules(*, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncation: bool) -> dict[str, Block]:
-    """By the name of the call. True opens `unix` sockets, and closes `metadata`, `shared` memory, `truncation`."""
+def _opens(index: int, *, truncation: bool, set_user_id: bool) -> Block:
+    """`truncation`: deny reading and truncating in one call, which old Landlocks take for reading; and truncating with
+    the fourth access mode, which opens for neither reading nor writing, and which they take for nothing at all.
+    `set_user_id`: deny making a file that has this bit; the mode follows the flags."""
+    block = ALLOW
+    if set_user_id:
+        block = _if_any_bit(_O_MAKES_FILE, _without(index + 1, _S_ISUID), ALLOW)
+    if truncation:
+        others = _if_equal(0, _deny(), _if_equal(_O_ACCMODE, _deny(), [_argument(index), *block]))
+        block = _if_any_bit(_O_TRUNC, [(_AND, 0, 0, _O_ACCMODE), *others], block)
+    return [_argument(index), *block]
+
+
+def rules(
+    *,
+    sockets: Sockets,
+    unix: bool,
+    metadata: bool,
+    shared: bool,
+    truncation: bool,
+    pinning: bool = False,
+    passing: bool = False,
+) -> dict[str, Block]:
+    """By the name of the call. True opens `unix` sockets, and closes `metadata`, `shared` memory, `truncation`,
+    `pinning` of memory in pipes, `passing` of descriptors. Where metadata is open, the set-user-ID bit is closed."""
     found = dict.fromkeys(_POWERS, _deny())
     found["clone3"] = _deny(_ENOSYS)  # its flags are out of sight; without it the C library uses `clone`
     found["clone"] = _without(0, _NAMESPACES)
@@ -187,20 +225,52 @@ def rules(*, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncat
         found["sendmsg"] = _without(2, _MSG_FASTOPEN)
         if not unix:  # without `bind`, which Landlock watches, it picks a port by itself
             found["listen"] = _deny()
+    if sockets != "internet" and not unix:
+        found["bind"] = _deny()  # one of a pair could take an abstract name that a service outside needs
+    found["futex"] = _futexes()
+    found["futex_requeue"] = _deny(_ENOSYS)
     if metadata:
         found |= dict.fromkeys(_METADATA, _deny())
+    else:  # a set-user-ID file of root's that stays in a workspace makes root of whoever runs it
+        found |= {name: _without(index, _S_ISUID) for name, index in _SET_MODE.items()}
     if shared:
         found |= dict.fromkeys(_SHARED, _deny())
+    if pinning:  # one byte keeps a huge page of memory that no process has mapped; there is always `write`
+        found["vmsplice"] = _deny(_ENOSYS)
+    if passing:  # whether a message has descriptors is out of sight; without them there are `send` and `write`
+        found["sendmsg"] = found["sendmmsg"] = _deny()
     if truncation:
-        found |= {"truncate": _deny(), "openat2": _deny(_ENOSYS), "open": _opens(1), "openat": _opens(2)}
+        found["truncate"] = _deny()
+    if truncation or not metadata:  # the flags and the mode of `openat2` are out of sight; programs have another way
+        found["openat2"] = _deny(_ENOSYS)
+        found["open"] = _opens(1, truncation=truncation, set_user_id=not metadata)
+        found["openat"] = _opens(2, truncation=truncation, set_user_id=not metadata)
     return found
 
 
 @lru_cache(maxsize=32)
-def program(machine: str, *, sockets: Sockets, unix: bool, metadata: bool, shared: bool, truncation: bool) -> bytes:
+def program(
+    machine: str,
+    *,
+    sockets: Sockets,
+    unix: bool,
+    metadata: bool,
+    shared: bool,
+    truncation: bool,
+    pinning: bool = False,
+    passing: bool = False,
+) -> bytes:
     """As the kernel wants it."""
     numbers = NUMBERS[machine]
-    wanted = rules(sockets=sockets, unix=unix, metadata=metadata, shared=shared, truncation=truncation)
+    wanted = rules(
+        sockets=sockets,
+        unix=unix,
+        metadata=metadata,
+        shared=shared,
+        truncation=truncation,
+        pinning=pinning,
+        passing=passing,
+    )
     leaves = sorted((numbers[name], block) for name, block in wanted.items() if name in numbers)
     tree = _search(leaves)
     if machine == "x86_64":

@@ -11,11 +11,11 @@ import itertools
 import os
 import stat
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from nacre.frozen import frozen
+from nacre.sandbox.protected_names import AT_ROOTS, BARE, GIT, IN_HOME, OF_VARIABLES, is_free
 
-PROTECTED = (".claude", ".mcp.json", ".nacre")
-"""What agents read their own orders from."""
 _OF_GIT = ("hooks", "config", "config.worktree", "commondir")
 """What makes git run programs, or look for that elsewhere: it believes a `commondir` in any repository."""
 _OF_WORKTREE = ("config.worktree", "commondir", "gitdir")
@@ -37,17 +37,27 @@ class Workspace:
     """May only be read."""
     missing: tuple[str, ...] = ()
     """May not be made; or links, which may not be changed. No mount can hold either."""
+    repositories: tuple[str, ...] = ()
+    """Git directories that may be written, or be made: looked through for what a command may not leave there."""
 
 
 def look(
-    cwd: str, writable: Iterable[str] = (), protected: Iterable[str] = (), hidden: Iterable[str] = ()
+    cwd: str,
+    writable: Iterable[str] = (),
+    protected: Iterable[str] = (),
+    hidden: Iterable[str] = (),
+    unprotected: Iterable[str] = (),
 ) -> Workspace:
-    """`protected` beyond what always is; `hidden` by its real name."""
+    """`protected` beyond what always is; `hidden` by its real name; `unprotected`: names of the table."""
     here = os.path.realpath(cwd)
     given = tuple(dict.fromkeys([here, *(os.path.realpath(path) for path in writable)]))
     roots = dict.fromkeys(given)
     asked = [_resolved(path) for path in protected]
-    kept = [os.path.join(root, name) for root in given for name in PROTECTED] + asked
+    freed = tuple(unprotected)
+    named = _named(given, freed)
+    kept = [*named, *asked]
+    if not is_free(BARE, freed):
+        kept += [path for root in given for path in _makes_bare(root)]
     directories: dict[str, None] = {}
     pointer = _find_git(here)
     if pointer is not None and not os.path.islink(pointer):  # a link to anywhere may have been left by the last command
@@ -55,24 +65,75 @@ def look(
             if os.path.isdir(directory) and _is_ours(directory):
                 roots[directory] = directories[directory] = None
     for each in dict.fromkeys([*([pointer] if pointer else []), *(os.path.join(root, ".git") for root in given)]):
-        if os.path.lexists(each) and (os.path.islink(each) or not os.path.isdir(each)):
+        if os.path.lexists(each) and not is_free(GIT, freed) and not _is_real_directory(each):
             kept.append(each)
         directories |= dict.fromkeys(_led_to(each))
     directories |= dict.fromkeys(root for root in given if _is_repository(root))
-    for directory in tuple(directories):
+    for directory in () if is_free(GIT, freed) else tuple(directories):
         kept += _of_repository(directory)
-    kept += [os.path.realpath(path) for path in kept if os.path.islink(path)]
+    kinds = {path: _kind(path) for path in dict.fromkeys(kept)}
+    for path in [path for path, kind in kinds.items() if kind == stat.S_IFLNK]:
+        real = os.path.realpath(path)
+        kinds[real] = _kind(real)
     tops = tuple(roots)
-    inside = [path for path in dict.fromkeys(kept) if any(is_below(path, root) for root in tops)]
-    solid = tuple(path for path in inside if _is_solid(path))
+    starts = tuple(f"{root.rstrip('/')}/" for root in tops)
+    inside = {path: kind for path, kind in kinds.items() if path.startswith(starts) or path in roots}
+    solid = tuple(path for path, kind in inside.items() if kind not in (0, stat.S_IFLNK))
     ways = [way for path in solid for way in _ways(path, directories)]
-    ways += [way for path in (*asked, *hidden) for way in _ways(path, tops)]
+    deeper = [path for path in named if kinds[path] and os.path.dirname(path) not in given]
+    ways += [way for path in (*deeper, *asked, *hidden) for way in _ways(path, tops)]
     return Workspace(
         roots=tops,
         pinned=tuple(path for path in dict.fromkeys((*directories, *ways)) if _can_be_pinned(path, tops)),
         protected=solid,
-        missing=tuple(path for path in inside if not _is_solid(path)),
+        missing=tuple(path for path, kind in inside.items() if kind in (0, stat.S_IFLNK)),
+        repositories=() if is_free(GIT, freed) else _writable_repositories(given, directories, tops),
     )
+
+
+def _named(roots: tuple[str, ...], freed: tuple[str, ...]) -> list[str]:
+    """The table's names, where each of them is looked for."""
+    at_roots, in_home = _names(freed)
+    found = [f"{root.rstrip('/')}/{name}" for root in roots for name in at_roots]
+    home = os.path.realpath(os.path.expanduser("~"))
+    others = (
+        [(home, name) for name in in_home]
+        if any(is_below(home, root) or is_below(root, home) for root in roots)
+        else []
+    )
+    for variable, moved in OF_VARIABLES:
+        if directory := os.environ.get(variable):
+            others += [(os.path.realpath(directory), name) for name in moved]
+    tops = tuple(f"{root.rstrip('/')}/" for root in roots)
+    return found + [path for path in map("/".join, others) if path.startswith(tops)]
+
+
+@lru_cache(maxsize=16)
+def _names(freed: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of roots, and those of the home directory."""
+    at_roots = tuple(each.name for each in AT_ROOTS if not is_free(each.name, freed))
+    return at_roots, tuple(each.name for each in IN_HOME if not is_free(each.name, freed))
+
+
+def _writable_repositories(given: Iterable[str], found: Iterable[str], tops: Collection[str]) -> tuple[str, ...]:
+    """Those of submodules and linked worktrees as well, which lie in them."""
+    every = dict.fromkeys([*found, *(f"{root.rstrip('/')}/.git" for root in given)])
+    for directory in tuple(every):
+        every |= dict.fromkeys([*_worktrees(directory), *_modules(directory)])
+    return tuple(path for path in every if any(is_below(path, root) for root in tops))
+
+
+def _makes_bare(root: str) -> list[str]:
+    """The missing names without which git takes no directory for a repository: HEAD, as a rule. Where a project has a
+    file of that name, those that are missing beside it; `config`, `objects` and `refs` alone are ordinary names."""
+    if not os.path.lexists(os.path.join(root, BARE)):
+        return [os.path.join(root, BARE)]
+    beside = [os.path.join(root, name) for name in ("objects", "refs", "commondir")]
+    return [] if _is_repository(root) else [path for path in beside if not os.path.lexists(path)]
+
+
+def _is_real_directory(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _led_to(pointer: str) -> list[str]:
@@ -122,8 +183,12 @@ def _can_be_pinned(path: str, roots: Iterable[str]) -> bool:
     return os.path.isdir(path) and os.path.realpath(path) == path and any(is_below(path, root) for root in roots)
 
 
-def _is_solid(path: str) -> bool:
-    return os.path.lexists(path) and not os.path.islink(path)
+def _kind(path: str) -> int:
+    """The type bits of its mode; 0 if there is nothing."""
+    try:
+        return stat.S_IFMT(os.lstat(path).st_mode)
+    except OSError:
+        return 0
 
 
 def is_below(path: str, root: str) -> bool:
@@ -230,19 +295,29 @@ def _is_ours(directory: str) -> bool:
         return False
 
 
-def around(hidden: Iterable[str]) -> tuple[str, ...]:
-    """Everything there is but what is hidden: the neighbours of each, and of each directory that leads to it. No links:
-    one of them may lead back to what is hidden, and what the others lead to is there under its own name. No other names
-    of a hidden file either: what is granted is the file, by whatever name."""
+DEVICES = "/dev"
+
+
+def list_tops() -> tuple[str, ...]:
+    """Everything there is but devices: what is in `/`, links aside, which lead to one of these."""
+    with os.scandir("/") as entries:
+        return tuple(sorted(each.path for each in entries if each.path != DEVICES and not each.is_symlink()))
+
+
+def around(hidden: Iterable[str], devices: tuple[str, ...] = (DEVICES,)) -> tuple[str, ...]:
+    """Everything there is but devices and what is hidden: the neighbours of each, and of each directory that leads to
+    it. No links: one of them may lead back to what is hidden, and what the others lead to is there under its own name.
+    No other names of a hidden file either: what is granted is the file, by whatever name."""
     hidden = tuple(hidden)
+    closed = (*hidden, *devices)
     spines: set[str] = set()
-    for path in hidden:
+    for path in closed:
         while path != "/":
             spines.add(path)
             path = os.path.dirname(path)
     found: list[os.DirEntry[str]] = []
     for directory in sorted({os.path.dirname(path) for path in spines}):
-        if any(is_below(directory, path) for path in hidden):
+        if any(is_below(directory, path) for path in closed):
             continue
         with contextlib.suppress(OSError):  # what we cannot list, the command cannot either
             found += [each for each in os.scandir(directory) if each.path not in spines and not each.is_symlink()]

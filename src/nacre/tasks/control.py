@@ -11,6 +11,7 @@ import os
 import resource
 import socket
 import stat
+import sys
 import time
 
 from nacre.keeper.folder import CONTROL
@@ -23,21 +24,33 @@ _LONGEST = 256
 _MOST = 256
 """Connections held open at once."""
 _DESCRIPTORS = "/proc/self/fd"
+_BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_DESCRIPTORS)
+"""The path may be longer than an address can be; and what was looked at is what is connected to."""
+_SOCKET = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
 
 
 def connect(folder: Folder) -> socket.socket | None:
     """None: nobody listens. BlockingIOError: somebody does, and has no time. Other OSErrors: who knows."""
     try:
-        status = os.stat(CONTROL, dir_fd=folder.fd, follow_symlinks=False)
+        fd = os.open(CONTROL, _SOCKET, dir_fd=folder.fd) if _BY_DESCRIPTOR else None
+        status = os.stat(CONTROL, dir_fd=folder.fd, follow_symlinks=False) if fd is None else os.fstat(fd)
     except FileNotFoundError:
         return None
-    if not stat.S_ISSOCK(status.st_mode) or status.st_uid != folder.user:
-        raise Unusable(f"{CONTROL} is not a socket of ours")
+    try:
+        if not stat.S_ISSOCK(status.st_mode) or status.st_uid != folder.user:
+            raise Unusable(f"{CONTROL} is not a socket of ours")
+        return _connected(f"{folder.path}/{CONTROL}" if fd is None else f"{_DESCRIPTORS}/{fd}")
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _connected(address: str) -> socket.socket | None:
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         line.setblocking(False)
-        line.connect(_address(folder))
+        line.connect(address)
     except OSError as error:
         line.close()
         if error.errno in _NOBODY:
@@ -47,13 +60,6 @@ def connect(folder: Folder) -> socket.socket | None:
         line.close()
         raise
     return line
-
-
-def _address(folder: Folder) -> str:
-    """By descriptor where that is possible: the path may be longer than an address can be, or lead elsewhere by now."""
-    if os.path.isdir(_DESCRIPTORS):
-        return f"{_DESCRIPTORS}/{folder.fd}/{CONTROL}"
-    return f"{folder.path}/{CONTROL}"
 
 
 def ask(line: socket.socket, beyond: int, patience: float) -> int | None:
@@ -100,6 +106,13 @@ class Line:
     def __exit__(self, *_: object) -> None:
         _open.discard(self)
         self._socket.close()
+
+    def listener(self) -> int | None:
+        """Returns the pid of the process that listens, from the kernel; None where it does not tell."""
+        if not hasattr(socket, "SO_PEERCRED"):
+            return None
+        credentials = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return int.from_bytes(credentials[:4], sys.byteorder)
 
     async def watch(self, beyond: int) -> int | None:
         """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there."""

@@ -34,17 +34,20 @@ _decode = json.JSONDecoder(parse_constant=_refuse).raw_decode
 
 
 def open_store(path: str) -> int | None:
-    """A store; None if there is none yet. It may be reached through links: it is what the caller named."""
+    """A store; None if there is none yet. It is no link itself: a command may have put one in its place."""
     try:
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return os.open(path, _DIRECTORY)
     except FileNotFoundError:
         return None
-    except (NotADirectoryError, PermissionError) as error:
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM):
+            raise
+        reason = "it is a link" if os.path.islink(path) else error.strerror
         raise InvalidRequest(
             "bad_store",
-            f"Tasks cannot be looked for in {path!r}: {error.strerror}.",
+            f"Tasks cannot be looked for in {path!r}: {reason}.",
             field="directory",
-            hint="Name a directory of your own that holds tasks, or none for the usual one.",
+            hint="Name a directory of your own that holds tasks, not a link to one; or none for the usual one.",
         ) from error
 
 

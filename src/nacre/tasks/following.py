@@ -46,6 +46,8 @@ class Following:
         self.task: TaskRef | None = None
         """What goes on."""
         self.remarks: list[str] = []
+        self.unheld: frozenset[str] = frozenset()
+        """Rules that the kernel has not enforced to the end where it ran, if that is elsewhere."""
 
     async def next(self) -> Happening:
         if self._waiting:
@@ -94,6 +96,7 @@ class Following:
         if self._elsewhere is not None:
             self.task = self._elsewhere.task
             self.remarks += self._elsewhere.remarks
+            self.unheld = self._elsewhere.unheld
             return
         if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return

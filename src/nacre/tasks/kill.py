@@ -18,9 +18,11 @@ from nacre.errors import InvalidRequest
 from nacre.frozen import replace
 from nacre.keeper import processes
 from nacre.keeper.folder import PROCESS
+from nacre.keeper.proc import proc_problem
 from nacre.keeper.processes import Seen, tag_in
 from nacre.result import Process
 from nacre.system import LINUX
+from nacre.tasks.control import Line
 from nacre.tasks.facts import Begun, begun_from
 from nacre.tasks.folders import Unusable
 from nacre.tasks.look import same_boot
@@ -35,6 +37,10 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.01, 0.2
 _LONGEST = 3600.0
 _AT_ONCE = 100
 """Handles held at a time."""
+_LOWEST_TAG = 1 << 22
+"""A smaller one is an ordinary limit on file locks, which any process of the user may have."""
+_KEEPERS = ("nacre-keeper", "nacre-task")
+"""The names that keepers give themselves."""
 
 
 def signal_number(value: int | str) -> int:
@@ -69,10 +75,12 @@ async def kill(place: Place, number: int, grace: float) -> Task:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(grace + _LATE):
             pause = _FIRST_PAUSE
-            _wake(begun_of(place))
+            begun = begun_of(place)
+            _wake(begun)
             while place.look().alive:
                 if (line := place.reach(to_wait=False)) is not None:
                     with line:
+                        _wake_listener(begun, line)
                         if await line.kill(number, grace):
                             await place.over()
                             break
@@ -85,7 +93,19 @@ async def kill(place: Place, number: int, grace: float) -> Task:
 def _wake(begun: Begun | None) -> None:
     """Its keeper: somebody may have stopped it."""
     known = begun is not None and begun.keeper > 1 and begun.keeper_start and same_boot(begun.boot)
+    if proc_problem():
+        return  # its number is another's here
     if begun is not None and known and processes.started(begun.keeper) == begun.keeper_start:
+        seen = processes.look(begun.keeper)
+        if seen is None or seen.command not in _KEEPERS:
+            return
+        with contextlib.suppress(OSError):
+            os.kill(begun.keeper, signal.SIGCONT)
+
+
+def _wake_listener(begun: Begun | None, line: Line) -> None:
+    """Wakes the keeper where /proc hides it from its own user (hidepid=2): while it listens, its pid is its own."""
+    if begun is not None and begun.keeper > 1 and line.listener() == begun.keeper:
         with contextlib.suppress(OSError):
             os.kill(begun.keeper, signal.SIGCONT)
 
@@ -94,6 +114,13 @@ async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task
     begun = begun_of(place)
     if begun is None or not same_boot(begun.boot):
         return task
+    if problem := proc_problem():
+        raise InvalidRequest(
+            "no_proc",
+            "The task's keeper is dead, and what it left cannot be found here.",
+            field="task",
+            hint=problem,
+        )
     kill_at = time.monotonic() + grace
     give_up = kill_at + _LOST_CAUSE
     told: set[int] = set()
@@ -128,9 +155,9 @@ def remains(begun: Begun, known: dict[int, int] | None = None) -> dict[int, Seen
         return {}
     known = {} if known is None else known
     if LINUX:
-        found = processes.tagged(begun.tag, begun.tag) if begun.tag else {}
-        if _first_lives(begun):
-            found |= processes.tree({begun.pid, *_group(begun.pgid)})
+        found = processes.tagged(begun.tag, begun.tag) if begun.tag >= _LOWEST_TAG else {}
+        if (first := _first_process(begun)) is not None:
+            found |= processes.tree({first.pid, *(_group(first.pgid) if first.pgid == begun.pgid else ())})
         found |= processes.tree({pid for pid, start in known.items() if processes.started(pid) == start})
         known.update({pid: start for pid in found.keys() - known.keys() if (start := processes.started(pid))})
     else:
@@ -147,11 +174,16 @@ def _group(pgid: int) -> list[int]:
     return [pid for pid in numbers if (seen := processes.look(pid)) is not None and seen.pgid == pgid]
 
 
-def _first_lives(begun: Begun) -> bool:
-    """The process of this number is the very one that the task began with."""
-    if begun.pid <= 1 or not begun.start or not begun.boot:
-        return False
-    return processes.started(begun.pid) == begun.start
+def _first_process(begun: Begun) -> Seen | None:
+    """The process that the task began with, if it lives. Anybody can write its number and its start into a file: it
+    has to carry the tag, or be a shell of nacre's, which may have shed it."""
+    if begun.pid <= 1 or not begun.start or not begun.boot or processes.started(begun.pid) != begun.start:
+        return None
+    seen = processes.look(begun.pid)
+    if seen is None:
+        return None
+    has_tag = begun.tag >= _LOWEST_TAG and processes.tag_of(begun.pid) == begun.tag
+    return seen if has_tag or processes.is_fork(seen) else None
 
 
 def _signal(pids: Collection[int], begun: Begun, known: dict[int, int], number: int) -> set[int]:

@@ -21,6 +21,8 @@ _RESERVE = 4096
 """Bytes of a status: its space is taken when there is some."""
 KEPT_FOR, KEPT_BYTES, KEPT = 7 * 24 * 3600.0, 1024**3, 1000
 """Seconds, bytes and number of what has ended that is kept unless somebody says otherwise."""
+_STORE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""A link in its place may have been put there by a command."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -67,14 +69,18 @@ def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tupl
 def _new_directory(store: str) -> tuple[str, str]:
     while True:
         name = f"bash-{os.urandom(4).hex()}"
-        directory = os.path.join(store, name)
         try:
-            os.mkdir(directory, 0o700)
-            return name, directory
-        except FileExistsError:
-            continue
+            fd = os.open(store, _STORE)
         except FileNotFoundError:
             _make_private(os.path.join(store, LIVE))
+            continue
+        try:
+            os.mkdir(name, 0o700, dir_fd=fd)
+            return name, os.path.join(store, name)
+        except FileExistsError:
+            continue
+        finally:
+            os.close(fd)
 
 
 def has_begun(directory: str) -> bool:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import math
 import socket
+import struct
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TypeAlias, assert_never
@@ -222,11 +223,25 @@ async def _listens(until: Port) -> bool:
         try:
             with socket.socket(family, socket.SOCK_STREAM) as probe:
                 probe.setblocking(False)
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # see `_is_connected_to_itself`
                 async with asyncio.timeout(_PORT_PATIENCE):
                     await asyncio.get_running_loop().sock_connect(probe, (host, until.number))
-                # nobody listens, and the port that this end was given is the very one: TCP then connects to itself
-                if probe.getsockname() != probe.getpeername():
+                if not _is_connected_to_itself(probe):
                     return True
         except OSError:
             continue  # TimeoutError is one
     return False
+
+
+def _is_connected_to_itself(probe: socket.socket) -> bool:
+    """Nobody listens, and the port that this end was given is the very one: TCP then connects to itself.
+
+    The server that is waited for must still get that port: with SO_REUSEADDR now, without TIME_WAIT afterwards.
+    """
+    try:
+        if probe.getsockname() != probe.getpeername():
+            return False
+    except OSError:
+        return False  # somebody accepted and has closed already
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return True

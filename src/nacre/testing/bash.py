@@ -48,7 +48,7 @@ from nacre.testing.script import Answer, Matcher, Reply, Script, UnexpectedComma
 from nacre.tool import Bash, Carry, collector_for, unrun
 from nacre.types import Plan, Request, ToolContext
 
-_ABLE = Kernel(machine="x86_64", landlock=landlock.NEWEST, seccomp=True, mounts=True, networks=True)
+_ABLE = Kernel(machine="x86_64", landlock=landlock.NEWEST, seccomp=True, mounts=True, terminals=True, networks=True)
 """On every machine the same."""
 
 

@@ -150,7 +150,9 @@ def left_out() -> set[str]:
 
 
 def test_every_scenario_is_run_or_left_out_for_a_reason() -> None:
-    listed = subprocess.run([*node("conformance/dist/index.js"), "list"], capture_output=True, timeout=60, check=True)
+    listed = subprocess.run(
+        [*node("conformance/dist/index.js"), "list"], capture_output=True, timeout=PATIENCE, check=True
+    )
     about_servers = listed.stdout.decode().partition("Client scenarios")[0]
     every = set(re.findall(r"^  - (\S+)", about_servers, re.MULTILINE))
     run = {*EXTENSION, *APART, *(name for names in RUN.values() for name in names)}

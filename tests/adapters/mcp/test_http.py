@@ -16,6 +16,7 @@ import pytest
 from tests.adapters.mcp.door import MODES, client_at, listening, text_of
 from tests.adapters.mcp.test_wire import REVISIONS
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.mcp
 
@@ -160,7 +161,7 @@ async def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> N
     headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
     client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     with listening(cwd=tmp_path, token=TOKEN) as (url, _):
-        async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
 
             async def ask(id: int | None, method: str, **params: Any) -> httpx2.Response:
                 message = {"jsonrpc": "2.0", "method": method, "params": params}
@@ -179,12 +180,33 @@ async def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> N
             assert missing["error"]["code"] == -32002
 
 
+async def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(tmp_path: Path) -> None:
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
+    client = {"protocolVersion": REVISIONS[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "Bash", "arguments": %b}}'
+    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+            made = await http.post(url, json={"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})
+            http.headers["Mcp-Session-Id"] = made.headers["Mcp-Session-Id"]
+            http.headers["MCP-Protocol-Version"] = REVISIONS[-1]
+            await http.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+            answer = await http.post(url, content=body % b'{"command": "touch made; echo \\ud800"}')
+    result = message_in(answer)["result"]
+    assert (result["isError"], result["_meta"]) == (True, {"nacre/error": "bad_text"})
+    assert "`command` holds a lone surrogate" in result["content"][0]["text"]
+    assert not (tmp_path / "made").exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Path, life: Lifeline) -> None:
     pids: list[int] = []
     command = f"{life.hold} (setsid sleep 600 &); sleep 600"
     with listening(cwd=tmp_path, token=TOKEN, pids=pids) as (url, _):
-        async with httpx2.AsyncClient(timeout=60) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE) as http:
             params = {"name": "Bash", "arguments": {"command": command}, "_meta": ENVELOPE}
             message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
             headers = {

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.mcp.door import PYTHON, environment, listening, node
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.mcp_tools
 
@@ -18,7 +19,7 @@ TOKEN = "a-token-of-the-test-4711"
 
 def inspect(cwd: Path, *words: str) -> dict[str, Any]:
     command = [*node("inspector-cli/build/cli.js"), "--cli", *words]
-    done = subprocess.run(command, capture_output=True, timeout=100, check=False, cwd=cwd, env=environment())
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, cwd=cwd, env=environment())
     assert done.returncode == 0, done.stderr.decode()
     return dict(json.loads(done.stdout))
 

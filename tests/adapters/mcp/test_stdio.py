@@ -12,7 +12,7 @@ from mcp_types import ElicitResult, ErrorData, TextResourceContents
 
 from tests.adapters.mcp.door import ASKS, MODES, parameters, text_of
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.mcp
 
@@ -247,7 +247,7 @@ async def test_a_cancelled_question_runs_nothing(tmp_path: Path) -> None:
 
     async with Client(parameters(cwd=tmp_path), mode="legacy", elicitation_callback=elicit) as client:
         call = asyncio.create_task(client.call_tool("Bash", {"command": f"touch it; {ASKS}"}))
-        await asyncio.wait_for(asked.wait(), 20)
+        await asyncio.wait_for(asked.wait(), PATIENCE)
         call.cancel()
         assert not (await client.call_tool("Bash", {"command": "true"})).is_error
     assert list(tmp_path.iterdir()) == []

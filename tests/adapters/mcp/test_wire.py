@@ -14,6 +14,7 @@ import pytest
 
 from tests.adapters.mcp.door import PYTHON, environment, raw
 from tests.support.census import cost
+from tests.support.commands import CHILDREN_OF_PARENT
 from tests.support.hosts import command
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE, wait_until
@@ -63,6 +64,46 @@ def test_garbage_is_survived(tmp_path: Path) -> None:
             assert "error" in client.answer(id)
         client.call(9, "Bash", command="echo still here")
         assert client.answer(9)["result"]["content"][0]["text"] == "still here"
+
+
+HALVES = {
+    "first": b"\\ud800",
+    "second": b"\\uDC80",
+    "wrong-order": b"\\udc00\\ud800",
+    "after-a-pair": b"\\ud83d\\ude00\\ud83d",
+}
+
+
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(half: bytes, tmp_path: Path) -> None:
+    call = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "Bash", "arguments": %b}}'
+    with raw(cwd=tmp_path) as client:
+        client.initialize("2025-11-25")
+        client.send(call % (b'{"command": "touch made; echo %b"}' % half))
+        answer = client.answer(1)["result"]
+        assert (answer["isError"], answer["_meta"]) == (True, {"nacre/error": "bad_text"})
+        assert answer["content"][0]["text"] == (
+            "Error (bad_text): `command` holds a lone surrogate, which is no character. "
+            "Send whole characters: both halves of a surrogate pair, or UTF-8."
+        )
+        client.call(2, "Bash", command="echo \U0001f600; ls")  # whole, though its JSON has two halves
+        assert client.answer(2)["result"]["content"][0]["text"] == "\U0001f600"
+
+
+def test_lone_surrogate_anywhere_else_is_answered(tmp_path: Path) -> None:
+    messages = (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "B\\ud800", "arguments": {}}}',
+        b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "Bash", "arguments": {"\\ud800": 1}}}',
+        b'{"jsonrpc": "2.0", "id": 3, "method": "\\ud800"}',
+        b'{"jsonrpc": "2.0", "id": 4, "method": "resources/read", "params": {"uri": "nacre://tasks/\\ud800/log"}}',
+        b'{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"_meta": {"\\ud800": ["\\ud800"]}}}',
+    )
+    with raw(cwd=tmp_path) as client:
+        client.initialize("2025-11-25")
+        client.send(*messages)
+        answers = [client.answer(id) for id in range(1, len(messages) + 1)]
+    assert [answer["result"]["isError"] for answer in answers[:2]] == [True, True]
+    assert ["error" in answer for answer in answers[2:]] == [True, True, False]
 
 
 def test_a_client_that_vanishes_takes_its_commands_with_it(tmp_path: Path, life: Lifeline) -> None:
@@ -179,7 +220,7 @@ def test_no_command_has_the_pipes_of_the_protocol(tmp_path: Path) -> None:
         theirs = {os.readlink(f"/proc/{client.process.pid}/fd/{number}") for number in (0, 1)}
         assert theirs == pipes  # it has just been started
         client.initialize("2025-11-25")
-        look = "for each in $(ps -o pid= --ppid $PPID) $$ self; do readlink /proc/$each/fd/*; done"
+        look = f"for each in $({CHILDREN_OF_PARENT}) $$ self; do readlink /proc/$each/fd/*; done"
         client.call(1, "Bash", command=look)
         seen = client.answer(1)["result"]["content"][0]["text"].split()
         assert "pipe" in "".join(seen)

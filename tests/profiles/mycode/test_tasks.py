@@ -14,7 +14,7 @@ from nacre import Bash, NacreError, ToolContext
 from nacre.compat.mycode import BashExecutor, BashOutput, TaskManager
 from nacre.tasks import tools
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def started(executor: BashExecutor, command: str, context: object = None, 
 
 
 async def ended(executor: BashExecutor, id: str) -> None:
-    assert not (await executor.task_manager.tasks.wait(id, timeout=20)).timed_out
+    assert not (await executor.task_manager.tasks.wait(id, timeout=PATIENCE)).timed_out
 
 
 @pytest.mark.req("M-05")

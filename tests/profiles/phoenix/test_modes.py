@@ -18,7 +18,7 @@ from nacre.tasks import Match, Tasks
 from tests.profiles.phoenix.conftest import Ask
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_background_command_is_named_at_once_and_its_end_is_appended_to_
     assert (data["exit_code"], data["output"], data["pid"]) == (None, "", data["pgid"])
     os.kill(data["pid"], 0)
     gate.open()
-    await tasks.wait(data["task_id"], timeout=20)
+    await tasks.wait(data["task_id"], timeout=PATIENCE)
     lines = Path(data["output_file"]).read_text().splitlines()
     assert lines[:2] == ["begun", "done"]
     assert lines[2].startswith("[nacre: exit 7 after ")
@@ -98,7 +98,7 @@ async def test_the_group_can_be_killed_by_its_number(ask: Ask, tasks: Tasks, lif
     made = await ask(f"{life.hold} sleep 61 & sleep 62", mode="background")
     await life.held()
     assert (await ask(f"kill -9 -{made.data['pgid']}")).text == "[nacre: no output]"
-    await tasks.wait(made.data["task_id"], timeout=20)
+    await tasks.wait(made.data["task_id"], timeout=PATIENCE)
     assert tasks.get(made.data["task_id"]).outcome == Signalled(signal.SIGKILL)
     await life.ended()
     assert "SIGKILL" in Path(made.data["output_file"]).read_text().splitlines()[-1]
@@ -117,7 +117,7 @@ async def test_it_outlives_the_agent(tasks: Tasks, tmp_path: Path, gate: Gate) -
     id = run_host(host, tasks.directory, f"{gate.wait}; echo alone; exit 3").strip()
     assert tasks.get(id).alive
     gate.open()
-    await tasks.wait(id, timeout=20)
+    await tasks.wait(id, timeout=PATIENCE)
     alone, end = Path(tasks.get(id).output_file).read_text().splitlines()
     assert (alone, end.startswith("[nacre: exit 3 after ")) == ("alone", True)
 
@@ -143,6 +143,6 @@ async def test_no_mode_has_a_terminal(ask: Ask, tasks: Tasks, mode: str) -> None
     if mode != "background":
         assert made.text == "over\n"
         return
-    await tasks.wait(made.data["task_id"], until=Match("over"), timeout=20)
+    await tasks.wait(made.data["task_id"], until=Match("over"), timeout=PATIENCE)
     await until(lambda: not tasks.get(made.data["task_id"]).alive, "its end")
     assert tasks.output(made.data["task_id"]).text == "over\n"

@@ -15,6 +15,7 @@ from nacre.result import Captured, Lost, NotStarted, Outcome, Result
 from nacre.views.answers import answer
 from tests.profiles.phoenix.conftest import Ask
 from tests.support.hosts import run_host
+from tests.support.quoting import quote
 
 KB = 1024
 OVER = 128 * KB
@@ -32,10 +33,10 @@ async def test_it_is_bash_in_the_conversations_directory_and_both_streams_are_on
 
 @pytest.mark.req("P-001", "P-006", "P-011")
 async def test_programs_get_the_same_as_data(ask: Ask, place: Path) -> None:
-    made = await ask(f"cd {place} && echo out; exit 3")
+    made = await ask(f"cd {quote(place)} && echo out; exit 3")
     assert made.text == "[nacre: exit 3]\nout"
     assert made.data == {
-        "command": f"cd {place} && echo out; exit 3",
+        "command": f"cd {quote(place)} && echo out; exit 3",
         "display": "echo out; exit 3",
         "output": "out\n",
         "exit_code": 3,

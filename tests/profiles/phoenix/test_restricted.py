@@ -42,7 +42,7 @@ class TestWhereTheKernelCan:
         assert "Blocked by access='restricted'" in made.text
 
     async def test_not_even_a_private_place_when_it_is_strict(self, phoenix: Bash, place: Path) -> None:
-        made = await ask(phoenix, "echo x > ${TMPDIR:-/tmp}/made", place, strict=True)
+        made = await ask(phoenix, 'echo x > "${TMPDIR:-/tmp}/made"', place, strict=True)
         assert (made.data["exit_code"], "denied" in made.data["output"]) == (1, True)
 
     async def test_no_tcp(self, phoenix: Bash, place: Path) -> None:

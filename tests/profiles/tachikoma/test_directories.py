@@ -9,6 +9,7 @@ import pytest
 
 from nacre import ToolContext
 from nacre.compat.tachikoma import BashOptions, PathNotAllowed, PrimitiveContext, Validation, bash
+from tests.support.quoting import quote
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_a_link_may_be_allowed_by_its_name(place: Path) -> None:
 async def test_a_directory_outside_is_refused_and_nothing_runs(directory: str, place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
     with pytest.raises(PathNotAllowed) as refused:
-        await bash(ctx, f"touch {place}/ran", BashOptions().working_dir(directory))
+        await bash(ctx, f"touch {quote(place)}/ran", BashOptions().working_dir(directory))
     assert refused.value.path == ctx.resolve_path(directory)
     assert str(refused.value) == f"Path not allowed: {ctx.resolve_path(directory)}"
     assert not (place / "ran").exists()

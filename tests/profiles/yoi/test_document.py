@@ -9,6 +9,7 @@ import pytest
 
 from nacre.compat.yoi import BashTool, InvalidArgument, ToolOutput, bash_tool
 from tests.profiles.yoi.conftest import Execute
+from tests.support.quoting import quote
 
 
 @pytest.mark.req("Y-12")
@@ -32,7 +33,7 @@ async def test_an_exit_code_is_reported_and_silence_has_no_content(execute: Exec
 @pytest.mark.req("Y-01")
 async def test_a_change_of_directory_does_not_last(execute: Execute, workspace: Path) -> None:
     (workspace / "nested").mkdir()
-    await execute(f"cd {workspace}/nested; export LEFT=behind")
+    await execute(f"cd {quote(workspace)}/nested; export LEFT=behind")
     assert await execute('pwd; echo "${LEFT-unset}"') == ToolOutput(
         '$ pwd; echo "${LEFT-unset}"', f"{workspace}\nunset\n"
     )

@@ -1,11 +1,13 @@
 """A server on streamable HTTP: on loopback alone, and only for who has the token.
 
 A page in a browser can reach loopback too: what comes under another name than ours (Host), or from a page (Origin), is
-turned away before anything of it is read.
+turned away before anything of it is read. Anybody on this machine can connect: connections without a token are few and
+short (see `connections`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import socket
@@ -14,14 +16,29 @@ from typing import Any, TypeAlias
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from nacre.adapters.mcp.accepting import Acceptor
+from nacre.adapters.mcp.connections import (
+    MAX_BODY_BYTES,
+    MAX_HEADER_BYTES,
+    STATE_KEY,
+    Connection,
+    ConnectionLimits,
+    Connections,
+)
 from nacre.adapters.mcp.server import server_for
 from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.surrogates import without_surrogates
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
 _GRACE = 5
 """Seconds for open streams when the server is told to end."""
+_FULL = (503, "Too many connections are open. Close some, or try again in a moment.")
+_BACKLOG = 1024
+_MAX_REFUSED_BODY_BYTES = 64 * 1024
+"""Read before a refusal is sent: closing a connection with unread data would lose the answer on the way."""
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -30,7 +47,7 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 def listening(port: int) -> socket.socket:
     """OSError: somebody else has it. 0: any that is free."""
-    made = socket.create_server((LOOPBACK, port))
+    made = socket.create_server((LOOPBACK, port), backlog=_BACKLOG)
     made.setblocking(False)
     return made
 
@@ -38,11 +55,18 @@ def listening(port: int) -> socket.socket:
 async def serve(settings: Settings, at: socket.socket, token: str) -> None:
     port = at.getsockname()[1]
     hosts, origins = names_of(port)
-    rules = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)  # ours are looked at first
-    app = server_for(settings).streamable_http_app(streamable_http_path=PATH, transport_security=rules)
+    limits = ConnectionLimits.for_this_process()
+    app = server_for(settings, max_running=limits.running).streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=MAX_BODY_BYTES,
+        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),  # ours come first
+    )
     config = uvicorn.Config(
-        gated(app, port, token),
+        gated(_with_whole_characters(app), port, token),
+        http=H11Protocol,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         log_config=None,
+        log_level="error",  # below that are remarks on each invalid request, which anybody may send
         access_log=False,
         server_header=False,
         lifespan="on",
@@ -50,7 +74,35 @@ async def serve(settings: Settings, at: socket.socket, token: str) -> None:
         ws="none",
         timeout_graceful_shutdown=_GRACE,
     )
-    await uvicorn.Server(config).serve(sockets=[at])
+    await _Server(config, at, Connections(limits)).serve(sockets=[])
+
+
+class _Server(uvicorn.Server):
+    """A server of uvicorn that gets its connections from our acceptor."""
+
+    def __init__(self, config: uvicorn.Config, listener: socket.socket, connections: Connections) -> None:
+        super().__init__(config)
+        self._listener = listener
+        self._connections = connections
+        self._acceptor: Acceptor | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._acceptor = Acceptor(self._listener, self._connections, self._make_http)
+        self._acceptor.start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._acceptor is not None:
+            self._acceptor.stop()
+        self._listener.close()
+        await super().shutdown(sockets=sockets)
+
+    def _make_http(self, connection: Connection) -> asyncio.Protocol:
+        return H11Protocol(
+            config=self.config,
+            server_state=self.server_state,
+            app_state={**self.lifespan.state, STATE_KEY: connection},
+        )
 
 
 def names_of(port: int) -> tuple[list[str], list[str]]:
@@ -75,16 +127,80 @@ def gated(app: App, port: int, token: str) -> App:
         said: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             said.setdefault(name.lower(), []).append(value)
-        if len(said.get(b"host", ())) != 1 or said[b"host"][0].lower() not in hosts:
-            await _refuse(send, 421, "This is not the host that was asked for.")
-        elif not origins.issuperset(said.get(b"origin", ())):
-            await _refuse(send, 403, "Not for pages of other sites.")
-        elif not any(_opens(each, bearer) for each in said.get(b"authorization", ())):
-            await _refuse(send, 401, "Needs the token that the server was started with: Authorization: Bearer …")
-        else:
-            await app(scope, receive, send)
+        refusal = _refusal(said, hosts, origins, bearer)
+        connection: Connection = scope["state"][STATE_KEY]
+        if refusal is None and not connection.begin_request():
+            refusal = _FULL
+        if refusal is not None:
+            connection.expect_header()
+            await _refuse(receive, send, *refusal)
+            return
+        try:
+            await _pass_on(app, scope, receive, send, connection)
+        finally:
+            connection.end_request()
 
     return gate
+
+
+def _with_whole_characters(app: App) -> App:
+    """The same, for bodies that the SDK could not read (`surrogates`). It needs the body whole, within a bound."""
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await app(scope, receive, send)
+            return
+        events = [await receive()]
+        size = len(events[0].get("body", b""))
+        while events[-1].get("more_body") and size <= MAX_BODY_BYTES:
+            events.append(await receive())
+            size += len(events[-1].get("body", b""))
+        if events[-1]["type"] == "http.request" and not events[-1].get("more_body"):
+            body = b"".join(event.get("body", b"") for event in events)
+            events = [{"type": "http.request", "body": without_surrogates(body), "more_body": False}]
+        events.reverse()
+
+        async def receive_again() -> MutableMapping[str, Any]:
+            return events.pop() if events else await receive()
+
+        await app(scope, receive_again, send)
+
+    return read
+
+
+def _refusal(
+    said: dict[bytes, list[bytes]], hosts: set[bytes], origins: set[bytes], token: bytes
+) -> tuple[int, str] | None:
+    """A status and its reason for a request that may not come in."""
+    if len(said.get(b"host", ())) != 1 or said[b"host"][0].lower() not in hosts:
+        return 421, "This is not the host that was asked for."
+    if not origins.issuperset(said.get(b"origin", ())):
+        return 403, "Not for pages of other sites."
+    if not any(_opens(each, token) for each in said.get(b"authorization", ())):
+        return 401, "Needs the token that the server was started with: Authorization: Bearer …"
+    if sum(len(name) + len(value) for name, values in said.items() for value in values) > MAX_HEADER_BYTES:
+        return 431, f"The header is longer than {MAX_HEADER_BYTES} bytes."
+    return None
+
+
+async def _pass_on(app: App, scope: Scope, receive: Receive, send: Send, connection: Connection) -> None:
+    """Calls the app; the body has a deadline, until it is there or the answer begins."""
+    timer = connection.limit_body_time()
+
+    async def receive_in_time() -> MutableMapping[str, Any]:
+        message = await receive()
+        if not message.get("more_body", False):
+            timer.cancel()
+        return message
+
+    async def send_and_stop_timer(message: MutableMapping[str, Any]) -> None:
+        timer.cancel()
+        await send(message)
+
+    try:
+        await app(scope, receive_in_time, send_and_stop_timer)
+    finally:
+        timer.cancel()
 
 
 def _opens(said: bytes, token: bytes) -> bool:
@@ -92,10 +208,23 @@ def _opens(said: bytes, token: bytes) -> bool:
     return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(b" "), token)
 
 
-async def _refuse(send: Send, status: int, why: str) -> None:
+async def _refuse(receive: Receive, send: Send, status: int, why: str) -> None:
+    """Answers and closes the connection."""
+    left = _MAX_REFUSED_BODY_BYTES
+    while left > 0:
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if not message.get("more_body", False):
+            break
     body = json.dumps({"error": why}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if status == 503:
+        headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -18,9 +18,10 @@ from nacre.tasks import Tasks
 from nacre.tool import Bash
 
 
-def server_for(settings: Settings) -> Server[Any]:
+def server_for(settings: Settings, *, max_running: int | None = None) -> Server[Any]:
     """`InvalidRequest`: what was asked for cannot be had here."""
-    bash, tasks = Bash(settings.profile, observers=settings.observers), Tasks(settings.context.output_dir)
+    bash = Bash(settings.profile, observers=settings.observers, max_running=max_running)
+    tasks = Tasks(settings.context.output_dir)
     runner = Runner(settings, bash, tasks)
     tools = Tools(settings, bash, tasks, runner)
 

@@ -20,6 +20,7 @@ from nacre.adapters.mcp import shapes, waiting
 from nacre.adapters.mcp.extension import hidden_from
 from nacre.adapters.mcp.running import Runner
 from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.surrogates import check_text
 from nacre.adapters.mcp.told import complaint, told
 from nacre.adapters.mcp.waiting import fields
 from nacre.arguments import Arguments
@@ -56,9 +57,13 @@ class Tools:
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
+        hidden = hidden_from(self._settings.context.secrets)
+        try:
+            check_text(params.meta)
+        except NacreError as error:
+            return complaint(error, hidden)
         if name == self._own:
             return await self._runner.run(ctx, params)
-        hidden = hidden_from(self._settings.context.secrets)
         try:
             if name in _TASK_TOOLS:
                 return await self._about_tasks(name, arguments, hidden)

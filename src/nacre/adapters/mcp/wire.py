@@ -12,6 +12,7 @@ import os
 from collections.abc import AsyncIterator
 from typing import BinaryIO
 
+from nacre.adapters.mcp.surrogates import without_surrogates
 from nacre.frozen import frozen
 
 LONGEST = 16 * 1024 * 1024
@@ -58,7 +59,7 @@ class Lines:
 
         while line := await run_sync(self._line, abandon_on_cancel=True):
             try:
-                yield line.decode()
+                yield without_surrogates(line).decode()
             except UnicodeDecodeError:  # not mended: it may be a command, and would be another one
                 yield "a line that is not UTF-8\n"
 

@@ -22,7 +22,7 @@ from nacre.engines.ray.travel import Final, Sent, as_told_here, laid_out
 from nacre.engines.ray.workspace import Shipped
 from nacre.errors import InvalidRequest
 from nacre.frozen import replace
-from nacre.guard import Guard, remember, restored
+from nacre.guard import Protection, remember, restored
 from nacre.keeper.client import private_directory
 from nacre.keeper.happenings import Happening, Printed, Stopped
 from nacre.keeper.live import Live
@@ -71,7 +71,7 @@ class Agent:
         """What happens, several at a time if they come fast; at last, how it ended."""
         over = self._over[sent.id] = asyncio.Event()
         run: Live | None = None
-        guard: Guard | None = None
+        guard: Protection | None = None
         with contextlib.ExitStack() as undo:  # the caller may be gone by then: nothing is awaited
             undo.callback(lambda: self._leave(sent, run, guard, over))
             try:
@@ -104,11 +104,12 @@ class Agent:
                     yield [*pack]
             await following.adopt(packs.last)
             told = b"" if state is None else as_told_here(os.pread(state, _TOLD, 0), below, sent.workspace)
-            undone, guard = await _restored(guard), None
+            undone = await _restored(guard)
+            unheld, guard = frozenset() if guard is None else guard.unheld, None
             remarks = tuple(_as_here(remark, sent.workspace) for remark in (*plan.remarks, *following.remarks, *undone))
-            yield [*pack, Final(word=packs.last, task=following.task, remarks=remarks, told=told)]
+            yield [*pack, Final(word=packs.last, task=following.task, remarks=remarks, told=told, unheld=unheld)]
 
-    def _leave(self, sent: Sent, run: Live | None, guard: Guard | None, over: asyncio.Event) -> None:
+    def _leave(self, sent: Sent, run: Live | None, guard: Protection | None, over: asyncio.Event) -> None:
         self._runs.pop(sent.id, None)
         self._unwanted.pop(sent.id, None)
         if run is not None and (run.listening or guard is not None):
@@ -121,7 +122,7 @@ class Agent:
         del self._over[sent.id]
         over.set()
 
-    async def _settle(self, id: str, run: Live, guard: Guard | None, grace: float) -> None:
+    async def _settle(self, id: str, run: Live, guard: Protection | None, grace: float) -> None:
         """See the end of a run that nobody waits for."""
         try:
             if run.listening:
@@ -172,7 +173,7 @@ class Agent:
             return error
 
 
-async def _restored(guard: Guard | None) -> list[str]:
+async def _restored(guard: Protection | None) -> list[str]:
     return [] if guard is None else await asyncio.shield(restored(guard))
 
 

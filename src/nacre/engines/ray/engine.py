@@ -125,7 +125,8 @@ class RayEngine(Engine):
         sent = sendable(ctx)
         if self._workspace is not None:
             sent = real_context(sent, self._workspace)
-            planned = replace(planned, watched=())  # those of the copy are, on its node
+            # those of the copy are looked at, on its node
+            planned = replace(planned, watched=(), repositories=(), mounted=(), covered=())
         return replace(planned, place=Asked(ctx=sent, inherits=MARK in env))
 
     def _at_home(self, ctx: ToolContext) -> ToolContext:

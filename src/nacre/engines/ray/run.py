@@ -72,6 +72,7 @@ class RayRun:
         self.listening = True
         self.task: TaskRef | None = None
         self.remarks: tuple[str, ...] = ()
+        self.unheld: frozenset[str] = frozenset()
 
     @property
     def last_output(self) -> float:
@@ -180,6 +181,7 @@ class RayRun:
                 self._places.release(lease)
             final = final_at(final, lease.node)
         self.task, self.remarks = final.task, (*self.remarks, *final.remarks)
+        self.unheld = final.unheld
         assert not isinstance(final.word, InvalidRequest)
         self._happened.append(final.word)
 

@@ -60,6 +60,8 @@ class Final:
     """What goes on there."""
     remarks: tuple[str, ...] = ()
     told: bytes = b""
+    unheld: frozenset[str] = frozenset()
+    """Rules that the kernel there has not enforced to the end."""
 
 
 def sendable(ctx: ToolContext) -> ToolContext:
@@ -70,7 +72,19 @@ def sendable(ctx: ToolContext) -> ToolContext:
 
 def lean(plan: Plan) -> Plan:
     """Without what only this process reads, or what the node makes for itself."""
-    return replace(plan, place=None, hidden=None, wanted=None, confinement=b"", watched=(), remarks=(), reusable=False)
+    return replace(
+        plan,
+        place=None,
+        hidden=None,
+        wanted=None,
+        confinement=b"",
+        watched=(),
+        repositories=(),
+        mounted=(),
+        covered=(),
+        remarks=(),
+        reusable=False,
+    )
 
 
 async def laid_out(sent: Sent) -> tuple[Plan, ToolContext, Mapping[str, str]]:
@@ -109,8 +123,13 @@ async def laid_out(sent: Sent) -> tuple[Plan, ToolContext, Mapping[str, str]]:
         confinement=b"" if confined is None else confined.confinement,
         wanted=None if confined is None else confined.wanted,
         watched=() if confined is None else confined.watched,
+        roots=() if confined is None else confined.roots,
+        repositories=() if confined is None else confined.repositories,
+        mounted=() if confined is None else confined.mounted,
+        covered=() if confined is None else confined.covered,
+        own_code=() if confined is None else confined.own_code,
         remarks=() if cwd == lost else (gone,),
-        reusable=not (ctx.secrets or ctx.pass_env) and not plan.session,
+        reusable=not (ctx.secrets or ctx.pass_env or plan.deferred) and not plan.session,
     )
     return there, ctx, below
 

@@ -9,21 +9,27 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, MutableMapping
 from typing import NamedTuple
 
-from nacre.blocking import beside
-from nacre.keeper.lacks import LACKS
+from nacre.guard.walking import DIRECTORY, Walk, obstacle_to, opened, parent_of, raise_if_lacking
 from nacre.keeper.scratch import remove_below
-from nacre.types import Plan
 
 _MOST = 8 * 1024 * 1024
 """Bytes that are remembered in all; of what is beyond, only that it has changed can be said."""
 _ENTRIES = 5000
 """Files and directories that are remembered in all; a directory beyond is not looked into."""
+_CONTENTS_MAX = 1000
+_CONTENT_MAX_BYTES = 8 * 1024
+"""Files whose content is remembered from run to run: as many, and no larger."""
+_UNSETTLED_NS = 100_000_000
+"""Nanoseconds: a file that has changed so recently may change again without its times telling."""
+_contents: dict[tuple[int, ...], bytes] = {}
+QUARANTINED = ".nacre-quarantined"
+"""The end of the names of what has been moved out of the way."""
 _DEEPEST = 32
 """Directories in directories that are looked into."""
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Not waiting: by now it may be a pipe."""
 
@@ -47,59 +53,100 @@ class _Node(NamedTuple):
         return self.content is not None
 
 
+class Snapshot:
+    """The content of a path before any run that may change it began."""
+
+    __slots__ = ("__weakref__", "node", "obstacle")
+
+    def __init__(self, node: _Node | None, obstacle: str) -> None:
+        self.node = node
+        self.obstacle = obstacle
+        """The obstacle on the way to it."""
+
+
 class Guard:
     """What is at some paths now."""
 
-    def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
+    def __init__(
+        self, paths: Iterable[str], roots: Iterable[str], shared: MutableMapping[str, Snapshot] | None = None
+    ) -> None:
         """`roots` is where the command may write: what stands in the way of a path is removed below them only.
+        `shared`: snapshots of runs that have not ended, which are taken for this one, too, and given to later ones.
 
         OSError: there was no descriptor to look with. What is not seen for that is not absent: after the run it would
         be removed as something new.
         """
         self._roots = tuple(root.rstrip("/") + "/" for root in roots)
         self._room, self._entries = _MOST, _ENTRIES
-        self._before = {path: self._look(path) for path in paths}
-        self._obstacles = {path: _obstacle(path) for path in self._before}
+        known = {} if shared is None else shared
+        with Walk() as walk:
+            self._before = {
+                path: known.get(path) or Snapshot(self._look(path, walk), walk.obstacle(path)) for path in paths
+            }
+        known.update(self._before)
 
     def restore(self) -> list[str]:
         """Undo what has changed since; a sentence each."""
-        return [said for path, before in self._before.items() if (said := self._settle(path, before))]
+        with Walk() as walk:
+            changed = [path for path in self._before if self._has_changed(path, walk)]
+        return [said for path in changed if (said := self._settle(path, self._before[path]))]
 
-    def _settle(self, path: str, before: _Node | None) -> str:
+    def content(self, path: str) -> bytes | None:
+        """The content of a file; None if it is not known."""
+        snapshot = self._before.get(path)
+        return None if snapshot is None or snapshot.node is None else snapshot.node.content
+
+    def restore_one(self, path: str) -> str:
+        """Undo what has changed there, and keep what takes its place under another name: it may be the user's."""
+        snapshot = self._before.get(path)
+        return "" if snapshot is None else self._settle(path, snapshot, keep=True)
+
+    def _has_changed(self, path: str, walk: Walk) -> bool:
+        """The cheap look at all of them, before any is touched."""
+        try:
+            if walk.obstacle(path) != self._before[path].obstacle:
+                return True
+            return bool(_deed(self._before[path].node, *walk.parent(path)))
+        except OSError:
+            return self._before[path].node is not None
+
+    def _settle(self, path: str, snapshot: Snapshot, *, keep: bool = False) -> str:
+        before = snapshot.node
         planted = self._clear_the_way(path)
         if planted and before is None:
             return f"{path} is protected: {planted}, and has been removed."
-        deed = _deed(path, before)
+        deed = _deed_at(path, before)
         if not deed:
             return ""
         try:
-            with _parent(path) as (parent, name):
-                _put_back(name, before, parent)
+            with parent_of(path) as (parent, name):
+                snapshot.node, kept = _put_back(name, before, parent, keep=keep)
         except OSError as error:
             cleared = f" ({planted}, and has been removed)" if planted else ""
             return f"{path} is protected, was {deed}, and could not be put back: {error.strerror}{cleared}."
         done = "removed" if before is None else "put back"
-        return f"{path} is protected: it was {deed}, and has been {done}."
+        also = f" What was there is now called {kept}." if kept else ""
+        return f"{path} is protected: it was {deed}, and has been {done}.{also}"
 
     def _clear_the_way(self, path: str) -> str:
         """What was put where a directory that leads to the path was, or was not, and has been removed now."""
         try:
-            obstacle = _obstacle(path)
-            if not obstacle or obstacle == self._obstacles[path] or not obstacle.startswith(self._roots):
+            obstacle = obstacle_to(path)
+            if not obstacle or obstacle == self._before[path].obstacle or not obstacle.startswith(self._roots):
                 return ""
-            with _parent(obstacle) as (parent, name):
+            with parent_of(obstacle) as (parent, name):
                 mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
                 os.unlink(name, dir_fd=parent)
         except OSError:
             return ""
         return f"a {'link' if stat.S_ISLNK(mode) else 'file'} was put at {obstacle}"
 
-    def _look(self, path: str) -> _Node | None:
+    def _look(self, path: str, walk: Walk) -> _Node | None:
         try:
-            with _parent(path) as (parent, name):
-                return self._node(name, parent)
+            parent, name = walk.parent(path)
+            return self._node(name, parent)
         except OSError as error:
-            _mind(error)
+            raise_if_lacking(error)
             return None
 
     def _node(self, name: str, parent: int, depth: int = 0) -> _Node:
@@ -109,7 +156,7 @@ class Guard:
         if stat.S_ISDIR(mode):
             below = self._below(name, parent, depth)
             return _Node(mode, _marks(status), None, {}) if below is None else _Node(mode, (), None, below)
-        content = _content(name, parent, status, self._room)
+        content = _remembered_content(name, parent, status, self._room)
         if content is None:
             return _Node(mode, _marks(status), None, {})
         self._room -= len(content)
@@ -120,7 +167,7 @@ class Guard:
         if depth == _DEEPEST:
             return None
         try:
-            with _opened(name, parent) as fd:
+            with opened(name, parent) as fd:
                 names = _names(fd, self._entries)
                 if names is None:
                     return None
@@ -130,28 +177,27 @@ class Guard:
                         found[child] = self._node(child, fd, depth + 1)
                 return found
         except OSError as error:
-            _mind(error)
+            raise_if_lacking(error)
             return None
-
-
-def _mind(error: OSError) -> None:
-    if error.errno in LACKS:
-        raise error
-
-
-async def remember(plan: Plan) -> Guard | None:
-    """Beside the event loop, if there is anything to remember. OSError: there is no descriptor to look with."""
-    return await beside(Guard, plan.watched, plan.roots) if plan.watched else None
-
-
-async def restored(guard: Guard) -> list[str]:
-    """Beside the event loop; once begun it is done to the end, even if nobody waits any more."""
-    return await beside(guard.restore)
 
 
 def _marks(status: os.stat_result) -> tuple[int, ...]:
     """The last one cannot be set back."""
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _remembered_content(name: str, parent: int, status: os.stat_result, most: int) -> bytes | None:
+    """As `_content`, without reading a file again that has not changed."""
+    marks = (status.st_dev, *_marks(status))
+    content = _contents.get(marks)
+    if content is None:
+        content = _content(name, parent, status, most)
+        if content is not None and status.st_ctime_ns < time.time_ns() - _UNSETTLED_NS:
+            if len(_contents) >= _CONTENTS_MAX:
+                _contents.clear()
+            if len(content) <= _CONTENT_MAX_BYTES:
+                _contents[marks] = content
+    return content if content is None or len(content) <= most else None
 
 
 def _content(name: str, parent: int, status: os.stat_result, most: int) -> bytes | None:
@@ -166,19 +212,26 @@ def _content(name: str, parent: int, status: os.stat_result, most: int) -> bytes
     except FileNotFoundError:
         raise
     except OSError as error:
-        _mind(error)
+        raise_if_lacking(error)
         return None
     return None if content is None or len(content) > most else content
 
 
-def _deed(path: str, before: _Node | None) -> str:
+def _deed_at(path: str, before: _Node | None) -> str:
+    try:
+        with parent_of(path) as (parent, name):
+            return _deed(before, parent, name)
+    except OSError:
+        return "" if before is None else "removed"
+
+
+def _deed(before: _Node | None, parent: int, name: str) -> str:
     """What has been done to it; empty for nothing."""
     try:
-        with _parent(path) as (parent, name):
-            if before is None:
-                os.stat(name, dir_fd=parent, follow_symlinks=False)
-                return "made"
-            return "" if _is_still(before, name, parent) else "changed"
+        if before is None:
+            os.stat(name, dir_fd=parent, follow_symlinks=False)
+            return "made"
+        return "" if _is_still(before, name, parent) else "changed"
     except OSError:
         return "" if before is None else "removed"
 
@@ -194,7 +247,7 @@ def _is_still(node: _Node, name: str, parent: int) -> bool:
     if node.marks:
         return node.marks == _marks(status)
     try:
-        with _opened(name, parent) as fd:
+        with opened(name, parent) as fd:
             names = _names(fd, len(node.below))
             return (
                 names is not None
@@ -216,57 +269,13 @@ def _names(fd: int, most: int) -> list[str] | None:
     return found
 
 
-@contextlib.contextmanager
-def _opened(name: str, parent: int) -> Iterator[int]:
-    fd = os.open(name, _DIRECTORY, dir_fd=parent)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-@contextlib.contextmanager
-def _parent(path: str) -> Iterator[tuple[int, str]]:
-    """The directory that holds it, and its name there. OSError: a part of the way is a link now, or gone."""
-    *directories, name = path.strip("/").split("/")
-    fd = os.open("/", _DIRECTORY)
-    try:
-        for directory in directories:
-            below = os.open(directory, _DIRECTORY, dir_fd=fd)
-            os.close(fd)
-            fd = below
-        yield fd, name
-    finally:
-        os.close(fd)
-
-
-def _obstacle(path: str) -> str:
-    """Where on the way to a path something is no directory: a link, which leads anywhere, or a file, by which git can
-    be led just as well."""
-    *directories, _ = path.strip("/").split("/")
-    fd, walked = os.open("/", _DIRECTORY), ""
-    try:
-        for directory in directories:
-            walked += f"/{directory}"
-            if not stat.S_ISDIR(os.stat(directory, dir_fd=fd, follow_symlinks=False).st_mode):
-                return walked
-            below = os.open(directory, _DIRECTORY, dir_fd=fd)
-            os.close(fd)
-            fd = below
-    except OSError as error:
-        _mind(error)  # else it is gone, or out of reach
-    finally:
-        os.close(fd)
-    return ""
-
-
-def _put_back(name: str, before: _Node | None, parent: int) -> None:
-    """A new one is made beside it first: whoever looks finds one or the other."""
+def _put_back(name: str, before: _Node | None, parent: int, *, keep: bool) -> tuple[_Node | None, str]:
+    """A new one is made beside it first: whoever looks finds one or the other. Returns what is there now, and the name
+    under which the other one was kept."""
     if before is not None and not before.whole:
         raise OSError(27, "it was too large to be remembered")
     spare = f".nacre-{os.getpid()}-{os.urandom(4).hex()}"
-    if before is not None:
-        _make(spare, before, parent)
+    made = None if before is None else _make(spare, before, parent)
     gone = f"{spare}-gone"
     try:
         os.rename(name, gone, src_dir_fd=parent, dst_dir_fd=parent)
@@ -274,19 +283,26 @@ def _put_back(name: str, before: _Node | None, parent: int) -> None:
         gone = ""
     if before is not None:
         os.rename(spare, name, src_dir_fd=parent, dst_dir_fd=parent)
-    if gone:
+    kept = ""
+    if gone and keep:
+        kept = f"{name}-{os.urandom(4).hex()}{QUARANTINED}"
+        os.rename(gone, kept, src_dir_fd=parent, dst_dir_fd=parent)
+    elif gone:
         remove_below(gone, parent)
+    return made, kept
 
 
-def _make(name: str, node: _Node, parent: int) -> None:
+def _make(name: str, node: _Node, parent: int) -> _Node:
+    """The same again, with the inodes that it has now."""
+    below_now: dict[str, _Node] = {}
     if stat.S_ISLNK(node.mode):
         os.symlink(os.fsdecode(node.content or b""), name, dir_fd=parent)
     elif stat.S_ISDIR(node.mode):
         os.mkdir(name, 0o700, dir_fd=parent)
-        fd = os.open(name, _DIRECTORY, dir_fd=parent)
+        fd = os.open(name, DIRECTORY, dir_fd=parent)
         try:
             for child, below in node.below.items():
-                _make(child, below, fd)
+                below_now[child] = _make(child, below, fd)
             os.fchmod(fd, stat.S_IMODE(node.mode))
         finally:
             os.close(fd)
@@ -296,3 +312,6 @@ def _make(name: str, node: _Node, parent: int) -> None:
             file.write(node.content or b"")
             file.flush()
             os.fchmod(fd, stat.S_IMODE(node.mode))
+    if stat.S_ISDIR(node.mode):
+        return node._replace(below=below_now)
+    return node._replace(marks=(os.stat(name, dir_fd=parent, follow_symlinks=False).st_ino,))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre import guard as guards
 from nacre.guard import Guard
+from nacre.guard import nodes as guards
 from tests.support.hosts import run_host
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]

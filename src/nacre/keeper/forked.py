@@ -1,0 +1,51 @@
+"""Work done in a child process that is gone when the answer is there: as `aside`, for what a thread cannot do.
+
+A user namespace can only be entered by a process with one thread. What the child has started becomes a child of this
+process, which is a subreaper.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAX_ANSWER_BYTES = 256
+
+
+def forked(work: Callable[[], tuple[int, tuple[int, int]]]) -> tuple[int, tuple[int, int]]:
+    """Its answer: a process number, and the device and inode of a directory. OSError: as `work` raised it."""
+    answers, mine = os.pipe()
+    try:
+        child = os.fork()
+        if not child:
+            _answer(work, mine)
+    finally:
+        os.close(mine)
+    try:
+        answer = os.read(answers, _MAX_ANSWER_BYTES).split()
+    finally:
+        os.close(answers)
+        os.waitpid(child, 0)
+    if len(answer) != 3:
+        number = int(answer[0]) if answer else errno.ECHILD
+        raise OSError(number, os.strerror(number))
+    pid, device, inode = map(int, answer)
+    return pid, (device, inode)
+
+
+def _answer(work: Callable[[], tuple[int, tuple[int, int]]], to: int) -> None:
+    """In the child. Never returns: it is still in the loop of its parent."""
+    try:
+        signal.set_wakeup_fd(-1)
+        try:
+            pid, (device, inode) = work()
+            os.write(to, b"%d %d %d" % (pid, device, inode))
+        except OSError as error:
+            os.write(to, b"%d" % (error.errno or errno.EIO))
+    finally:
+        os._exit(0)

@@ -1,0 +1,79 @@
+"""Finds nacre's own code inside a workspace: the package, and the environment of the Python that runs it.
+
+This program loads modules from there while commands run, and runs them unconfined; so does the next start of Python
+(`.pth` files, `pyvenv.cfg`). Looks at the file system, changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+
+from nacre.frozen import frozen
+from nacre.sandbox.workspace import is_below
+
+_PARTS_OF_PREFIX = ("pyvenv.cfg", "bin", "lib", "lib64")
+"""Parts of an environment that Python loads or runs; the rest of its directory may be the project itself."""
+
+
+@frozen(kw_only=True)
+class OwnCode:
+    """Inside the directories that a command may write."""
+
+    paths: tuple[str, ...] = ()
+    """Real paths that have to stay as they are."""
+    links: tuple[str, ...] = ()
+    """Links by which this program finds its code. No mount holds a link."""
+
+
+def find_own_code(roots: Iterable[str]) -> OwnCode:
+    """`roots` are real paths."""
+    tops = tuple(roots)
+    places, links = _places((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    paths = [path for place in places for path in _parts(place, tops)]
+    kept = tuple(dict.fromkeys(path for path in paths if not any(_is_inside(path, other) for other in paths)))
+    loose = [
+        link
+        for link in links
+        if any(is_below(link, top) for top in tops) and not any(is_below(link, path) for path in kept)
+    ]
+    return OwnCode(paths=kept, links=tuple(loose))
+
+
+@lru_cache(maxsize=8)  # this program stays where it is; to look takes longer than all the rest of a plan
+def _places(prefixes: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The real paths, and every link on the way to them."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    while not os.path.exists(package):  # inside an archive
+        package = os.path.dirname(package)
+    user = getattr(sys.modules.get("site"), "USER_SITE", None)
+    named = [package, *prefixes, *([user] if isinstance(user, str) and os.path.isdir(user) else [])]
+    places = [os.path.abspath(place) for place in named if place]
+    links = [link for place in dict.fromkeys(places) for link in links_on_the_way(place)]
+    return tuple(dict.fromkeys(map(os.path.realpath, places))), tuple(dict.fromkeys(links))
+
+
+def _parts(place: str, roots: tuple[str, ...]) -> list[str]:
+    """The paths to protect: the whole place, unless it is the workspace itself, or holds it."""
+    if any(_is_inside(place, root) for root in roots):
+        return [place]
+    parts = [os.path.join(place, name) for name in _PARTS_OF_PREFIX]
+    return [part for part in parts if any(_is_inside(part, root) for root in roots) and os.path.exists(part)]
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return path != root and is_below(path, root)
+
+
+def links_on_the_way(path: str) -> list[str]:
+    """The real place of every link that is followed to get there."""
+    found: list[str] = []
+    real = "/"
+    for name in path.strip("/").split("/"):
+        step = os.path.join(real, name)
+        if os.path.islink(step):
+            found.append(step)
+        real = os.path.realpath(step)
+    return found

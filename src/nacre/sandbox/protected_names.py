@@ -1,0 +1,123 @@
+"""The names that are protected in a workspace, each with its reason. Data only.
+
+A name is here because some program of the user reads it without being told to, and runs what it says or takes orders
+from it: an agent at its next start, an editor that opens the folder, a shell or git at its next prompt. Files that do
+something only when the user calls for them (Makefile, package.json, conftest.py) are ordinary work and are not here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+GIT = ".git"
+"""Stands for everything in git directories that makes git run programs; `workspace.py` knows where that is."""
+BARE = "HEAD"
+"""Stands for a bare repository at the root itself, which git cannot take for one without this file."""
+OWN_CODE = "nacre"
+"""Stands for nacre's own code and the environment of the Python that runs it; `own_code.py` knows where that is."""
+
+
+class ProtectedName(NamedTuple):
+    name: str
+    reason: str
+
+
+_GIT = "git runs the hooks, and the programs that the configuration names"
+_BARE = "with objects and refs beside it the directory is a repository, by whose configuration git runs programs"
+_OWN_CODE = "nacre's own code, where it runs from inside the workspace: it is loaded unconfined"
+_CLAUDE = "Claude Code takes orders, permissions, hooks and servers from it"
+_CODEX = "Codex takes orders, permissions, hooks and servers from it"
+_GEMINI = "Gemini CLI takes orders, hooks and servers from it"
+_CURSOR = "Cursor takes orders, hooks and servers from it"
+_AGENTS = "agents take orders from it"
+_AGENT_PROGRAMS = "agents take orders from it, and the names of programs to run"
+_EDITOR = "the editor runs tasks and programs that it names"
+_CONTAINER = "an editor runs its initializeCommand on the host when it opens the folder"
+_PROMPT = "run or read at the prompt as soon as a shell enters the directory, once the user has trusted it"
+_HOOKS = "git runs it on the next commit, where the user has installed it as hooks"
+_MODULES = "tells git where to fetch submodules from, and to put them"
+_SHELL = "a shell reads it at its start or end"
+_SESSION = "started with the user's session"
+_TOOL = "names programs that a tool of the user runs"
+_COMMANDS = "on PATH: a file here takes the place of a command"
+
+AT_ROOTS = (
+    ProtectedName(".nacre", "nacre takes its settings from it"),
+    ProtectedName(".claude", _CLAUDE),
+    ProtectedName(".mcp.json", "agents start the servers that it names"),
+    ProtectedName("CLAUDE.md", _CLAUDE),
+    ProtectedName("CLAUDE.local.md", _CLAUDE),
+    ProtectedName("AGENTS.md", _AGENTS),
+    ProtectedName("AGENTS.override.md", _AGENTS),
+    ProtectedName(".agents", _AGENTS),
+    ProtectedName(".codex", _CODEX),
+    ProtectedName(".gemini", _GEMINI),
+    ProtectedName("GEMINI.md", _GEMINI),
+    ProtectedName(".cursor", _CURSOR),
+    ProtectedName(".cursorrules", _CURSOR),
+    ProtectedName(".windsurf", _AGENT_PROGRAMS),
+    ProtectedName(".windsurfrules", _AGENTS),
+    ProtectedName(".clinerules", _AGENTS),
+    ProtectedName(".roo", _AGENT_PROGRAMS),
+    ProtectedName(".kiro", _AGENT_PROGRAMS),
+    ProtectedName(".junie", _AGENTS),
+    ProtectedName(".goosehints", _AGENTS),
+    ProtectedName(".amazonq", _AGENT_PROGRAMS),
+    ProtectedName(".opencode", _AGENT_PROGRAMS),
+    ProtectedName("opencode.json", _AGENT_PROGRAMS),
+    ProtectedName(".aider.conf.yml", _AGENT_PROGRAMS),
+    ProtectedName(".github/copilot-instructions.md", _AGENTS),
+    ProtectedName(".github/hooks", "Copilot runs the hooks in it"),
+    ProtectedName(".vscode", _EDITOR),
+    ProtectedName(".idea", _EDITOR),
+    ProtectedName(".zed", _EDITOR),
+    ProtectedName(".fleet", _EDITOR),
+    ProtectedName(".devcontainer", _CONTAINER),
+    ProtectedName(".devcontainer.json", _CONTAINER),
+    ProtectedName(".envrc", f"direnv's: {_PROMPT}"),
+    ProtectedName("mise.toml", f"mise's: {_PROMPT}"),
+    ProtectedName(".mise.toml", f"mise's: {_PROMPT}"),
+    ProtectedName(".gitmodules", _MODULES),
+    ProtectedName(".husky", _HOOKS),
+    ProtectedName(".githooks", _HOOKS),
+    ProtectedName(".pre-commit-config.yaml", _HOOKS),
+    ProtectedName("lefthook.yml", _HOOKS),
+)
+"""In the workspace itself, and in each directory of `writable`."""
+
+_SHELLS = """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .zshrc .zshenv .zprofile
+.zlogin .zlogout .kshrc .cshrc .tcshrc .login .config/fish""".split()
+_SESSIONS = """.xprofile .xinitrc .xsession .xsessionrc .pam_environment .config/environment.d .config/autostart
+.config/systemd/user .local/share/systemd/user""".split()
+_TOOLS = """.ssh .gnupg .gitconfig .config/git .vimrc .vim .config/nvim .emacs .emacs.d .tmux.conf .config/tmux
+.screenrc .npmrc .pip .config/pip .cargo/config.toml .cargo/env .docker/config.json .kube/config .aws/config .config/gh
+.config/direnv .config/mise""".split()
+_SETTINGS = """.claude.json .claude/settings.json .claude/CLAUDE.md .codex/config.toml .codex/hooks.json
+.codex/AGENTS.md .gemini/settings.json .gemini/GEMINI.md .cursor/hooks.json .cursor/mcp.json""".split()
+
+IN_HOME = (
+    *(ProtectedName(name, _AGENT_PROGRAMS) for name in _SETTINGS),
+    *(ProtectedName(name, _SHELL) for name in _SHELLS),
+    *(ProtectedName(name, _SESSION) for name in _SESSIONS),
+    *(ProtectedName(name, _TOOL) for name in _TOOLS),
+    *(ProtectedName(name, _COMMANDS) for name in (".local/bin", ".cargo/bin", "bin")),
+)
+"""In the user's home directory, as far as that is in the workspace."""
+
+OF_VARIABLES = (
+    ("CLAUDE_CONFIG_DIR", ("settings.json", "CLAUDE.md")),
+    ("CODEX_HOME", ("config.toml", "hooks.json", "AGENTS.md")),
+)
+"""Settings of agents that a variable of the user has moved elsewhere."""
+
+TABLE = (ProtectedName(GIT, _GIT), ProtectedName(BARE, _BARE), ProtectedName(OWN_CODE, _OWN_CODE), *AT_ROOTS, *IN_HOME)
+
+
+def is_free(name: str, unprotected: tuple[str, ...]) -> bool:
+    """Whether a caller has freed it, or a directory on the way to it."""
+    return any(name == each or name.startswith(f"{each}/") for each in unprotected)
+
+
+def known_names() -> tuple[str, ...]:
+    """All that can be freed: the names of the table, and the first part of each."""
+    return tuple(dict.fromkeys(part for each in TABLE for part in (each.name, each.name.partition("/")[0])))

@@ -1,0 +1,108 @@
+"""The directory for temporary files: the one that `tempfile.gettempdir()` gives.
+
+`gettempdir()` finds out by writing a file and removing it, and a process that is killed in between leaves that file
+behind. A nameless file (O_TMPFILE) proves the same and is gone with the process.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+_VARIABLES = ("TMPDIR", "TEMP", "TMP")
+_USUAL = ("/tmp", "/var/tmp", "/usr/tmp")
+_NAMELESS = getattr(os, "O_TMPFILE", 0)
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
+"""Errors of a file system, or a kernel, that knows no nameless files."""
+
+
+class NoTemporaryDirectory(FileNotFoundError):
+    """Temporary files cannot be made; `hint` says what to do."""
+
+    hint = "Set TMPDIR to a directory that this user can write."
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(errno.ENOENT, reason)
+
+
+_OF_THE_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+
+
+def new_name() -> str:
+    """The path of a directory to be made among the temporary files. NoTemporaryDirectory: nowhere."""
+    return os.path.join(temporary_directory(), f"nacre-{os.urandom(8).hex()}")
+
+
+def make_directory(path: str) -> None:
+    """For this user alone. NoTemporaryDirectory: the place cannot be written."""
+    try:
+        os.mkdir(path, 0o700)
+    except OSError as error:
+        if error.errno not in _OF_THE_PLACE:
+            raise
+        place = os.path.dirname(path)
+        raise NoTemporaryDirectory(
+            f"the directory for temporary files, {place}, cannot be written: {error.strerror}"
+        ) from error
+
+
+def is_own_directory(path: str) -> bool:
+    """Whoever tidies /tmp may have removed it since, and then it can be anybody's."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def is_free(path: str, place: str) -> bool:
+    """It was to be made there, or somebody has tidied it away, and nobody has taken its name."""
+    return os.path.dirname(path) == place and not os.path.lexists(path)
+
+
+_found: dict[tuple[str, ...], str] = {}
+
+
+def temporary_directory() -> str:
+    """An absolute path: what the program set as `tempfile.tempdir`, or the first usable one of $TMPDIR, $TEMP, $TMP,
+    /tmp, /var/tmp, /usr/tmp and the current directory. NoTemporaryDirectory: none of them can be written."""
+    tempfile = sys.modules.get("tempfile")  # loading it takes long; who has not loaded it has set nothing in it
+    if tempfile is not None and tempfile.tempdir is not None:
+        return os.path.abspath(os.fsdecode(tempfile.tempdir))
+    named = tuple([os.environ.get(name, "") for name in _VARIABLES])
+    if named not in _found:
+        _found[named] = _first_usable([os.path.abspath(path) for path in (*named, *_USUAL, _current()) if path])
+    return _found[named]
+
+
+def _first_usable(candidates: list[str]) -> str:
+    for path in candidates:
+        if _can_hold_files(path):
+            return path
+    raise NoTemporaryDirectory(f"no directory for temporary files can be written, of {', '.join(candidates)}")
+
+
+def _can_hold_files(path: str) -> bool:
+    if not os.access(path, os.W_OK | os.X_OK) or not os.path.isdir(path):
+        return False
+    if not _NAMELESS:
+        return True
+    try:
+        fd = os.open(path, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        return error.errno in _UNSUPPORTED and os.statvfs(path).f_blocks > 0  # none: the kernel's own, as /proc
+    try:
+        return os.write(fd, b"x") == 1
+    except OSError:
+        return False  # the disk is full
+    finally:
+        os.close(fd)
+
+
+def _current() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # it was removed

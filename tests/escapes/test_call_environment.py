@@ -1,0 +1,216 @@
+"""Variables that come with a call: the loader and bash act on them only in a shell that has its tag and its limits."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Limits, Request, Session, ToolContext
+from nacre.engines import Bubblewrap
+from nacre.engines.bubblewrap import check
+from nacre.engines.ray.travel import Asked, Sent, laid_out, lean
+from nacre.environment import deferred_names
+from nacre.errors import EngineUnavailable
+from nacre.keeper.processes import TAG_VARIABLE
+from nacre.plan import plan_for
+from nacre.profiles import DEFAULT
+from nacre.result import Stage
+from tests.support.hosts import run_host
+from tests.support.unchecked import UNCHECKED
+from tests.support.waiting import PATIENCE
+
+pytestmark = pytest.mark.req("P-008", "M-11")
+
+_RUNS = 40
+_FILES = 77
+"""Open files that a run may have: what a shell without its limits has is another number."""
+
+_LIBRARY = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static void note(void) {
+    struct rlimit files, tag;
+    char line[99];
+    getrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(10, &tag); /* RLIMIT_LOCKS */
+    int length = snprintf(line, sizeof line, "%lld %s\\n", (long long)files.rlim_max,
+                          tag.rlim_cur == RLIM_INFINITY ? "untagged" : "tagged");
+    int file = open("noted", O_WRONLY | O_APPEND | O_CREAT, 0600);
+    write(file, line, length);
+    close(file);
+}
+__attribute__((constructor)) static void begin(void) {
+    if (fork() == 0) {
+        setsid();
+        note();
+        _exit(0);
+    }
+    note();
+}
+"""
+"""Notes at once, and in a process of its own, with which limits it was loaded."""
+
+_FUNCTION = (
+    '() { builtin echo "$(ulimit -Hn) $([[ $(ulimit -Sx) == unlimited ]] && builtin echo un)tagged" >> noted; '
+    'builtin read "$@"; }'
+)
+
+
+def preload(directory: Path) -> dict[str, str]:
+    """A variable that has a library of the test's loaded. Skips the test where none can be made."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    (directory / "note.c").write_text(_LIBRARY)
+    command = [compiler, "-w", "-shared", "-fPIC", "-o", "note.so", "note.c"]
+    built = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if built.returncode:
+        pytest.skip(f"{compiler} makes no libraries here: {built.stderr.strip()}")
+    return {"LD_PRELOAD": "./note.so"}  # from where the command starts: the whole path may have blanks
+
+
+def function(_: Path) -> dict[str, str]:
+    """An exported function in the place of what our own text calls first."""
+    return {"BASH_FUNC_read%%": _FUNCTION}
+
+
+@pytest.fixture(params=[preload, function], ids=["library", "function"])
+def env(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    made: dict[str, str] = request.param(tmp_path)
+    return made
+
+
+def noted(directory: Path) -> set[str]:
+    return set((directory / "noted").read_text().splitlines())
+
+
+def context(directory: Path) -> ToolContext:
+    return ToolContext(working_dir=directory, limits=Limits(open_files=_FILES))
+
+
+@pytest.mark.linux
+async def test_code_from_a_call_runs_only_with_tag_and_limits(env: dict[str, str], tmp_path: Path) -> None:
+    """A shell that loads it at once has neither in some of forty runs."""
+    for _ in range(_RUNS):
+        result = await UNCHECKED.run(Request("echo ran", env=env), context(tmp_path))
+        assert result.stdout == "ran\n", result
+    assert noted(tmp_path) == {f"{_FILES} tagged"}
+
+
+@pytest.mark.linux
+async def test_the_same_holds_in_namespaces(env: dict[str, str], tmp_path: Path) -> None:
+    try:
+        check("bwrap")
+    except EngineUnavailable as error:
+        pytest.skip(str(error))
+    bash = Bash(UNCHECKED.profile, engine=Bubblewrap())
+    for _ in range(_RUNS // 4):
+        assert (await bash.run(Request("echo ran", env=env), context(tmp_path))).stdout == "ran\n"
+    assert noted(tmp_path) == {f"{_FILES} tagged"}
+
+
+@pytest.mark.linux
+async def test_code_that_a_session_carries_on_runs_only_with_tag_and_limits(tmp_path: Path) -> None:
+    session = Session(UNCHECKED, context(tmp_path))
+    [(name, value)] = preload(tmp_path).items()
+    await session.run(f"export {name}='{value}'")
+    assert session.changes[name] == value
+    for _ in range(_RUNS):
+        assert (await session.run("echo ran")).stdout == "ran\n"
+    assert noted(tmp_path) == {f"{_FILES} tagged"}
+
+
+@pytest.mark.linux
+def test_code_from_a_call_does_not_run_in_a_shell_that_is_never_released(env: dict[str, str], tmp_path: Path) -> None:
+    """It waits for its tag and limits, however long these take."""
+    program = """
+        import os, shutil, sys
+        from nacre.keeper.spawn import spawn
+        from nacre.keeper.wire import Start, environment_block, environment_names, environment_of
+
+        for fd in range(3, 64):
+            os.dup2(0, fd)  # as in a keeper: nothing below is free
+        variables = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+        block = environment_block({**os.environ, **variables})
+        start = Start(
+            tag=1, timeout=9.0, grace=1.0, merge=False, keep=False, reusable=False, has_stdin=False, has_state=False,
+            bash=os.fsencode(shutil.which("bash")), cwd=os.fsencode(sys.argv[1]), text=b"echo ran", env=block,
+            deferred=environment_names(variables),
+        )
+        shell = spawn(start, environment_of(block), (256, 256))
+        shell.hand(start)
+        shell.dismiss()
+        print(os.waitstatus_to_exitcode(os.waitpid(shell.pid, 0)[1]))
+    """
+    words = [word for pair in env.items() for word in pair]
+    assert (run_host(program, tmp_path, *words), (tmp_path / "noted").exists()) == ("125\n", False)
+
+
+WORKS = {
+    "a path of libraries": ({"LD_LIBRARY_PATH": "/opt/x/lib"}, 'bash -c \'echo "$LD_LIBRARY_PATH"\'', "/opt/x/lib\n"),
+    "any text": ({"LD_X": "a 'b'\n$(c) \\ \"d"}, 'printf %s "$LD_X"', "a 'b'\n$(c) \\ \"d"),
+    "a function": ({"BASH_FUNC_greet%%": "() { echo hi $1; }"}, "greet you; bash -c 'greet me'", "hi you\nhi me\n"),
+    "options of the shell": ({"SHELLOPTS": "nounset", "BASHOPTS": "nullglob"}, "echo *.none; echo $- $none", "\n"),
+    "a mode of the shell": ({"POSIXLY_CORRECT": "1"}, "set -o | grep posix", "posix          \ton\n"),
+    "its own name": ({"LD_X": "1"}, "echo $0 $#", "bash 0\n"),
+    "its own text": ({"LD_X": "1"}, 'echo "$BASH_EXECUTION_STRING"', 'echo "$BASH_EXECUTION_STRING"\n'),
+    "a long text": ({"LD_X": "1"}, f"echo $LD_X # {'x' * 9000}", "1\n"),
+    "nothing of ours": ({"LD_X": "1", "SHELLOPTS": "nounset"}, "set | grep -cE '^NACRE_(DEF|OPT|NAME)'", "0\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "command", "said"), WORKS.values(), ids=WORKS)
+async def test_what_a_call_brings_has_its_effect(variables: dict[str, str], command: str, said: str) -> None:
+    assert (await UNCHECKED.run(Request(command, env=variables))).stdout == said
+
+
+async def test_a_variable_that_bash_complains_of_is_complained_of_once() -> None:
+    result = await UNCHECKED.run(Request("echo $BASH_COMPAT", env={"BASH_COMPAT": "1.0"}))
+    assert (result.stdout, result.stderr.count("out of range")) == ("1.0\n", 1)
+
+
+@pytest.mark.linux
+async def test_a_shell_that_may_have_few_descriptors_gets_such_variables() -> None:
+    ctx = ToolContext(limits=Limits(open_files=8))
+    result = await UNCHECKED.run(Request("echo $LD_X", env={"LD_X": "1"}), ctx)
+    assert (result.stdout, result.stderr) == ("1\n", "")
+
+
+async def test_a_startup_file_of_a_call_is_read_by_its_shell_and_by_others(tmp_path: Path) -> None:
+    (tmp_path / "start").write_text("echo $LD_X read\n")
+    variables = {"BASH_ENV": str(tmp_path / "start"), "LD_X": "1"}
+    assert (await UNCHECKED.run(Request("bash -c true", env=variables))).stdout == "1 read\n1 read\n"
+
+
+async def test_a_pipeline_of_a_call_with_such_variables_tells_how_each_command_ended() -> None:
+    result = await UNCHECKED.run(Request("false | true", env={"LD_X": "1"}))
+    assert result.stages == (Stage("false", 1), Stage("true", 0))
+
+
+async def test_functions_and_paths_of_libraries_stay_in_a_session(tmp_path: Path) -> None:
+    session = Session(UNCHECKED, ToolContext(working_dir=tmp_path))
+    await session.run("greet() { echo hello; }; export -f greet; export LD_LIBRARY_PATH=/opt/x/lib")
+    assert (await session.run('greet; echo "$LD_LIBRARY_PATH"; pwd')).stdout == f"hello\n/opt/x/lib\n{tmp_path}\n"
+    await session.run("unset -f greet; unset LD_LIBRARY_PATH")
+    assert (await session.run('greet 2>/dev/null || echo "none${LD_LIBRARY_PATH-}"')).stdout == "none\n"
+
+
+@pytest.mark.parametrize(("variable", "ahead"), [("LD_PRELOAD", False), ("COLOUR", True)])
+async def test_no_node_starts_a_shell_ahead_with_such_variables(variable: str, ahead: bool, tmp_path: Path) -> None:
+    ctx = ToolContext(working_dir=tmp_path)
+    plan = lean(plan_for(Request("true", env={variable: "x"}), ctx, DEFAULT, {}))
+    sent = Sent(id="1", plan=plan, asked=Asked(ctx=ctx, inherits=False), tells=False)
+    there, _, _ = await laid_out(sent)
+    assert (there.deferred, there.reusable) == (() if ahead else (variable,), ahead)
+
+
+def test_names_of_the_loader_and_the_shell_are_deferred_and_others_are_not() -> None:
+    deferred = ("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "ENV",
+                "SHELLOPTS", "BASHOPTS", "PS4", "POSIXLY_CORRECT", "BASH_FUNC_x%%", "BASH_LOADABLES_PATH")  # fmt: skip
+    others = ("PATH", "HOME", "LANG", "BASH_ENV", "LD", "OLD_LD_PRELOAD", "LD_$(x)", "ENVIRONMENT", TAG_VARIABLE)
+    assert deferred_names([*deferred, *others]) == deferred

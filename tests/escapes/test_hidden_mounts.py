@@ -1,0 +1,112 @@
+"""Attempts to read what is hidden by way of another mount of the same files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre.sandbox.mounts import Mount, other_paths, read_mounts
+from tests.escapes.inside import needs_landlock
+from tests.support.confined import confined, needs_mounts
+from tests.support.hosts import run_host
+from tests.support.mounts import in_own_mounts
+
+pytestmark = [*confined, pytest.mark.req("P-008"), needs_landlock]
+
+HIDES = """
+    import asyncio, json, sys
+    import nacre.sandbox.kernel as kernels
+    from nacre import Request, ToolContext
+    from nacre.errors import NacreError
+    from nacre.frozen import replace
+    from tests.support.unchecked import UNCHECKED
+
+    place, way, hidden, command = sys.argv[1:]
+    if way == "landlock":
+        here = replace(kernels.kernel(), mounts=False)
+        kernels.kernel = lambda: here
+    ctx = ToolContext(access="restricted", strict=True, working_dir=place, hidden=(hidden,))
+    try:
+        result = asyncio.run(UNCHECKED.run(Request(command), ctx))
+        print(json.dumps([result.stdout, "hidden" in result.enforced]))
+    except NacreError as error:
+        print(json.dumps([error.code, False]))
+"""
+ways = pytest.mark.parametrize("way", [pytest.param("mounts", marks=needs_mounts), "landlock"])
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "a" / "secret" / "deep").mkdir(parents=True)
+    (tmp_path / "a" / "secret" / "key").write_text("KEY\n")
+    (tmp_path / "a" / "secret" / "deep" / "key").write_text("KEY\n")
+    (tmp_path / "a" / "free").write_text("free\n")
+    for name in ("b", "c", "a b\\c"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "d").touch()
+    (tmp_path / "work").mkdir()
+    return tmp_path
+
+
+def hides(place: Path, way: str, mounts: str, command: str, hidden: str = "a/secret", start: str = "work") -> object:
+    """What the command prints, or the code of an error; and whether it is said to be hidden."""
+    text = f'(cd "$1"; {mounts})'
+    told = run_host(HIDES, place / start, way, place / hidden, command, through=in_own_mounts(text, place))
+    return json.loads(told)
+
+
+MOUNTS = {
+    "the directory above": ("mount --bind a b", "b/secret/key b/secret/deep/key"),
+    "itself": ("mount --bind a/secret c", "c/key c/deep/key"),
+    "a directory in it": ("mount --bind a/secret/deep c", "c/key"),
+    "a file in it": ("mount --bind a/secret/key d", "d"),
+    "a mount of a mount": ("mount --bind a b; mount --bind b/secret c", "c/key b/secret/key"),
+    "a read-only one": ("mount --bind a b; mount -o remount,ro,bind b", "b/secret/key"),
+    "an odd name": ("mount --bind a 'a b\\c'", "'a b\\c/secret/key'"),
+    "a disk of its own": (
+        "mount -t tmpfs none a; mkdir -p a/secret; echo KEY >a/secret/key; echo free >a/free; mount --bind a b",
+        "b/secret/key",
+    ),
+}
+
+
+@ways
+@pytest.mark.parametrize(("mounts", "paths"), MOUNTS.values(), ids=MOUNTS)
+def test_what_is_hidden_cannot_be_read_through_another_mount(way: str, mounts: str, paths: str, place: Path) -> None:
+    command = f"cd ..; cat {paths} a/secret/key 2>/dev/null; cat a/free"
+    assert hides(place, way, mounts, command) == ["free\n", True]
+
+
+@ways
+def test_what_is_beside_it_can_be_read_by_both_paths(way: str, place: Path) -> None:
+    assert hides(place, way, "mount --bind a b", "cat ../a/free ../b/free") == ["free\nfree\n", True]
+
+
+@ways
+def test_a_place_that_something_else_is_mounted_over_stays_as_it_is(way: str, place: Path) -> None:
+    mounts = "mount --bind a/secret c; mount -t tmpfs none c; echo other >c/key"
+    assert hides(place, way, mounts, "cat ../c/key") == ["other\n", True]
+
+
+@ways
+def test_a_mount_in_it_of_something_else_does_not_hide_that(way: str, place: Path) -> None:
+    """A directory for a chroot may hold mounts of half the machine."""
+    assert hides(place, way, "mount --bind b a/secret/deep; echo free >b/free", "cat ../b/free") == ["free\n", True]
+
+
+@ways
+def test_what_is_also_the_workspace_cannot_be_hidden(way: str, place: Path) -> None:
+    assert hides(place, way, "mount --bind work c", "true", hidden="c") == ["bad_hidden", False]
+
+
+def test_another_path_is_found_where_the_first_cannot_be_reached(tmp_path: Path) -> None:
+    """It may be open to this user, who knows of both by their names alone."""
+    real = Path(os.path.realpath(tmp_path))
+    mounts = read_mounts()
+    own = max((mount for mount in mounts if real.is_relative_to(mount.point)), key=lambda mount: len(mount.point))
+    closed = Mount(max(mount.number for mount in mounts) + 1, own.device, own.root, "/nowhere")
+    path = os.path.join("/nowhere", real.relative_to(own.point))
+    assert str(real) in other_paths([path], [*mounts, closed])

@@ -1,0 +1,336 @@
+"""Attempts to use more than a limit allows without being counted."""
+
+from __future__ import annotations
+
+import resource
+import shlex
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from nacre import Limits, Request, Result, ToolContext
+from nacre.keeper import liverun
+from nacre.result import Exited, OverLimit, TimedOut
+from nacre.types import MIB, Access
+from tests.escapes.inside import inside, needs_landlock, outside
+from tests.support.lifeline import Lifeline
+from tests.support.unchecked import UNCHECKED
+
+pytestmark = [pytest.mark.linux, pytest.mark.req("P-008", "M-11")]
+
+MANY = 1200
+"""Children of one process whose numbers do not fit the page that the kernel gives at once."""
+
+
+def needs_processes(count: int) -> pytest.MarkDecorator:
+    soft = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    return pytest.mark.skipif(0 <= soft < 3 * count, reason=f"this user may have no more than {soft} processes")
+
+
+def python(program: str) -> str:
+    return f"{shlex.quote(sys.executable)} -IS -c {shlex.quote(dedent(program))}"
+
+
+async def run(
+    command: str, place: Path, limits: Limits, *, access: Access = "unrestricted", timeout: float = 60
+) -> Result:
+    context = ToolContext(access=access, working_dir=place, limits=limits)
+    return await UNCHECKED.run(Request(command, timeout=timeout), context)
+
+
+# memory
+
+# Four files of 40 MB are always on their way, one after the other is taken out and replaced: no process has them open
+# or mapped, and of the one that is being filled there is never more than 40 MB.
+IN_FLIGHT = """
+    import os, socket, time
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    sent = 0
+    while True:
+        file = os.memfd_create("x")
+        for _ in range(40): os.write(file, bytes(1 << 20))
+        time.sleep(0.2)
+        if sent >= 4: os.close(socket.recv_fds(ends[1], 1, 1)[1][0])
+        socket.send_fds(ends[0], [b"x"], [file])
+        os.close(file)
+        sent += 1
+"""
+
+
+async def test_memory_on_its_way_between_processes_counts(tmp_path: Path) -> None:
+    result = await run(python(IN_FLIGHT), tmp_path, Limits(memory=80 * MIB))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("memory", 80 * MIB)
+    assert result.running == ()
+
+
+async def test_memory_on_its_way_in_many_small_pieces_counts(tmp_path: Path) -> None:
+    """Fifty pieces of 4 MB, each open for so short a time that few are seen; again and again."""
+    program = """
+        import os, socket, time
+        ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        piece = bytes(4 << 20)
+        while True:
+            for _ in range(50):
+                file = os.memfd_create("x")
+                os.write(file, piece)
+                socket.send_fds(ends[0], [b"x"], [file])
+                os.close(file)
+            time.sleep(0.2)
+            for _ in range(50): os.close(socket.recv_fds(ends[1], 1, 1)[1][0])
+    """
+    result = await run(python(program), tmp_path, Limits(memory=90 * MIB))
+    assert isinstance(result.outcome, OverLimit)
+    assert result.outcome.limit == "memory"
+
+
+async def test_files_that_were_received_and_closed_no_longer_count(tmp_path: Path) -> None:
+    """Something is always on its way, one small file; large ones come and go beside it."""
+    program = """
+        import os, socket, time
+        ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        socket.send_fds(ends[0], [b"x"], [0])
+        for _ in range(20):
+            file = os.memfd_create("x")
+            for _ in range(20): os.write(file, bytes(1 << 20))
+            time.sleep(0.06)
+            os.close(file)
+        print("done")
+    """
+    result = await run(python(program), tmp_path, Limits(memory=80 * MIB))
+    assert (result.outcome, result.output) == (Exited(0), "done\n")
+
+
+async def test_memory_that_was_freed_no_longer_counts(tmp_path: Path) -> None:
+    """The same files, closed instead of sent; a descriptor of something else is received at once."""
+    program = """
+        import os, socket
+        ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        for _ in range(8):
+            file = os.memfd_create("x")
+            for _ in range(40): os.write(file, bytes(1 << 20))
+            socket.send_fds(ends[0], [b"x"], [0])
+            os.close(socket.recv_fds(ends[1], 1, 1)[1][0])
+            os.close(file)
+        print("done")
+    """
+    result = await run(python(program), tmp_path, Limits(memory=80 * MIB))
+    assert (result.outcome, result.output) == (Exited(0), "done\n")
+
+
+SEND = """
+    import os, socket
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    ends[0].send(b"plain")
+    print(ends[1].recv(5).decode())
+    for send in (
+        lambda: socket.send_fds(ends[0], [b"x"], [0]),
+        lambda: ends[0].sendmsg([b"x"]),
+    ):
+        try: send()
+        except OSError as error: print(error.strerror)
+        else: print("sent")
+"""
+
+
+@needs_landlock
+async def test_restricted_sends_no_descriptors_while_its_memory_is_counted() -> None:
+    refused = "Operation not permitted\n"
+    assert (await inside(python(SEND))).stdout == f"plain\n{refused}{refused}"
+    assert (await outside(python(SEND))).stdout == "plain\nsent\nsent\n"
+
+
+# One byte of a huge page in a pipe keeps the whole page, which nobody has mapped any more.
+SPLICE = """
+    import ctypes, errno, mmap, os
+    libc = ctypes.CDLL(None, use_errno=True)
+    memory = mmap.mmap(-1, 1 << 16)
+    memory[0] = 1
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    vector = (ctypes.c_ulong * 2)(address, 1)
+    done = libc.vmsplice(os.pipe()[1], vector, ctypes.c_ulong(1), 0)
+    print(done if done >= 0 else errno.errorcode[ctypes.get_errno()])
+"""
+
+
+@needs_landlock
+@pytest.mark.parametrize("access", ["restricted", "workspace"])
+async def test_memory_cannot_be_kept_in_pipes_while_it_is_counted(access: Access, tmp_path: Path) -> None:
+    if not (free := await outside(python(SPLICE))).ok or free.stdout != "1\n":
+        pytest.skip(f"vmsplice does not work here: {free.output}")
+    assert (await run(python(SPLICE), tmp_path, Limits(memory=1024 * MIB), access=access)).stdout == "ENOSYS\n"
+
+
+async def test_page_tables_count(tmp_path: Path) -> None:
+    """One page of zeros is read in every 2 MB of a large mapping: nothing is resident, and each takes a table."""
+    program = """
+        import mmap, signal
+        size = 1 << 42
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+        if hasattr(mmap, "MADV_NOHUGEPAGE"): memory.madvise(mmap.MADV_NOHUGEPAGE)
+        for place in range(0, size, 1 << 21):
+            memory[place]
+            if place == 40_000 << 21: break
+        print("touched", flush=True)
+        signal.pause()
+    """
+    result = await run(python(program), tmp_path, Limits(memory=80 * MIB))
+    if "MemoryError" in result.stderr or "Cannot allocate" in result.stderr:
+        pytest.skip("no mapping of that size can be had here")
+    assert isinstance(result.outcome, OverLimit)
+    assert result.outcome.limit == "memory"
+
+
+# computing
+
+IGNORED = """
+    import os, signal, time
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for _ in range(20):
+        child = os.fork()
+        if not child:
+            while time.process_time() < 0.3: pass
+            os._exit(0)
+        try: os.waitpid(child, 0)
+        except ChildProcessError: pass
+"""
+
+
+async def test_computing_of_children_that_nobody_waits_for_counts(tmp_path: Path) -> None:
+    """Six seconds in all, of which the kernel tells none: the parent ignores the end of its children."""
+    result = await run(python(IGNORED), tmp_path, Limits(cpu=2))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("cpu", 2)
+
+
+ORPHANS = """
+    import os, time
+    for _ in range(100):
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            if os.fork(): os._exit(0)
+            start = time.process_time()
+            while time.process_time() < start + 0.015: pass
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(write)
+        os.read(read, 1)
+        os.close(read)
+"""
+
+
+async def test_computing_of_orphans_counts_however_short_they_live(tmp_path: Path) -> None:
+    """A second and a half, one after the other; most are dead before the keeper has looked at them."""
+    result = await run(python(ORPHANS), tmp_path, Limits(cpu=1.4))
+    assert isinstance(result.outcome, OverLimit)
+    assert result.outcome.limit == "cpu"
+
+
+async def test_computing_is_not_counted_twice(tmp_path: Path) -> None:
+    """Children that are waited for, some by a parent that has not waited for others; orphans; one after the other."""
+    program = """
+        import os, signal, time
+        def burn(seconds):
+            start = time.process_time()
+            while time.process_time() < start + seconds: pass
+        def child(work):
+            pid = os.fork()
+            if not pid:
+                work()
+                os._exit(0)
+            return pid
+        def waited(): os.waitpid(child(lambda: burn(0.15)), 0)
+        def orphan():
+            read, write = os.pipe()
+            os.waitpid(child(lambda: child(lambda: burn(0.15))), 0)
+            os.close(write)
+            os.read(read, 1)
+        def nested(): os.waitpid(child(waited), 0)
+        for _ in range(3):
+            waited()
+            orphan()
+            nested()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for _ in range(3):
+            try: waited()
+            except ChildProcessError: pass
+        print(2.0)
+    """
+    result = await run(python(program), tmp_path, Limits(cpu=3))
+    assert (result.outcome, result.output) == (Exited(0), "2.0\n")
+
+
+# processes and threads
+
+THREADS = """
+    import sys, threading
+    threading.stack_size(1 << 16)
+    gate = threading.Event()
+    started = []
+    try:
+        for _ in range({count}):
+            started.append(threading.Thread(target=gate.wait))
+            started[-1].start()
+    except RuntimeError:
+        pass  # the kernel's own limit on a user
+    if {stays}: gate.wait()
+    gate.set()
+    print("had", len(started))
+"""
+
+
+async def test_a_storm_of_threads_is_ended_and_named(tmp_path: Path) -> None:
+    result = await run(python(THREADS.format(count=1000, stays=True)), tmp_path, Limits(processes=20))
+    if result.outcome == Exited(0) or "can't start" in result.stderr:
+        pytest.skip(f"so many threads cannot be had here: {result.output}")
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("threads", 256)
+    assert "over its limit of 256 threads" in result.summary
+
+
+async def test_a_program_with_many_threads_is_left_alone(tmp_path: Path) -> None:
+    """With a limit of only a few processes."""
+    result = await run(python(THREADS.format(count=120, stays=False)), tmp_path, Limits(processes=5))
+    assert (result.outcome, result.output) == (Exited(0), "had 120\n")
+
+
+CHILDREN = f"""
+    import os, signal, sys
+    for _ in range({MANY}):
+        if not os.fork(): signal.pause()
+    print("all up", flush=True)
+    if sys.argv[1:]: signal.pause()
+"""
+
+
+@needs_processes(MANY)
+async def test_more_children_of_one_process_than_one_look_at_the_kernel_s_list_shows_are_counted(
+    tmp_path: Path,
+) -> None:
+    result = await run(f"{python(CHILDREN)} stay", tmp_path, Limits(processes=MANY - 100))
+    assert isinstance(result.outcome, OverLimit)
+    assert (result.outcome.limit, result.outcome.allowed) == ("processes", MANY - 100)
+    assert result.running == ()
+
+
+@needs_processes(MANY)
+async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, life: Lifeline) -> None:
+    """The shell has ended, and what it left are children of the keeper, more than the kernel lists at once."""
+    request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=90)
+    result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
+    assert (result.outcome, len(result.ended), result.running) == (Exited(0), MANY, ())
+    assert life.over
+
+
+async def test_a_keeper_that_is_late_but_at_work_does_not_make_a_run_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is when a storm of processes leaves it next to no time: here it counts as late while the grace lasts."""
+    monkeypatch.setattr(liverun, "_KEEPER_LATE", 30.0)
+    monkeypatch.setattr(liverun, "GIVE_UP", -31.0)
+    request = Request("trap '' TERM; while :; do sleep 0.05; done", timeout=0.3)
+    result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
+    assert result.outcome == TimedOut(0.3)

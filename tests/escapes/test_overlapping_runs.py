@@ -1,0 +1,103 @@
+"""Runs that overlap in one workspace: none takes for the user's own what another has planted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.confined import confined, run
+from tests.support.held import Held
+from tests.support.repositories import repository
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+
+PLANTS: dict[str, tuple[str, Callable[[Path], object], object]] = {
+    "a new directory": (
+        "mkdir .claude; echo evil > .claude/settings.json",
+        lambda place: (place / ".claude").exists(),
+        False,
+    ),
+    "a file that was there": ("echo evil > .mcp.json", lambda place: (place / ".mcp.json").read_text(), "before"),
+    "a link in git": (
+        "ln -s ~/.bashrc .git/COMMIT_EDITMSG",
+        lambda place: os.path.lexists(place / ".git" / "COMMIT_EDITMSG"),
+        False,
+    ),
+    "a nested repository": (
+        "git init -q inner; git -C inner config core.fsmonitor evil",
+        lambda place: (place / "inner" / ".git" / "config").exists(),
+        False,
+    ),
+}
+
+
+@pytest.fixture
+def repo(place: Path) -> Path:
+    made = repository(place / "repo")
+    (made / ".git" / "COMMIT_EDITMSG").unlink()
+    (made / ".mcp.json").write_text("before")
+    return made
+
+
+@pytest.mark.parametrize("first_ends_first", [True, False], ids=["first ends first", "second ends first"])
+@pytest.mark.parametrize("plant", PLANTS)
+async def test_what_an_overlapping_run_has_planted_does_not_stay(
+    repo: Path, mounts: bool, plant: str, first_ends_first: bool
+) -> None:
+    command, look, expected = PLANTS[plant]
+    first = await Held(repo, "first", f"{{ {command}; }} 2>/dev/null").begin()
+    second = await Held(repo, "second", ":").begin()
+    for each in (first, second) if first_ends_first else (second, first):
+        await each.end()
+    assert look(repo) == expected
+
+
+async def test_what_one_has_put_back_is_not_reported_by_the_other(repo: Path, mounts: bool) -> None:
+    first = await Held(repo, "first", "mkdir .claude; (echo evil > .mcp.json) 2>/dev/null").begin()
+    second = await Held(repo, "second", ":").begin()
+    assert len((await first.end()).remarks) == (1 if mounts else 2)
+    assert not [remark for remark in (await second.end()).remarks if "has been" in remark]
+
+
+async def test_the_second_cannot_plant_again_what_the_first_has_planted(repo: Path, mounts: bool) -> None:
+    plant = "mkdir -p .claude; ln -sf ~/.bashrc .git/COMMIT_EDITMSG"
+    first = await Held(repo, "first", plant).begin()
+    second = await Held(repo, "second", ":", then=plant).begin()
+    await first.end()
+    assert not (repo / ".claude").exists()
+    await second.end()
+    assert not (repo / ".claude").exists()
+    assert not os.path.lexists(repo / ".git" / "COMMIT_EDITMSG")
+
+
+async def test_what_the_user_changes_between_two_runs_is_kept(repo: Path, mounts: bool) -> None:
+    first, second = await Held(repo, "first", ":").begin(), await Held(repo, "second", ":").begin()
+    await first.end()
+    await second.end()
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.local.json").write_text("{}")
+    (repo / ".mcp.json").write_text("after")
+    result = await run("true", repo)
+    assert (result.ok, result.remarks) == (True, ())
+    assert (repo / ".claude" / "settings.local.json").read_text() == "{}"
+    assert (repo / ".mcp.json").read_text() == "after"
+
+
+async def test_a_run_that_was_never_started_leaves_no_view_behind(
+    repo: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise RuntimeError("no engine")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("nacre.tool.started", fail)
+        with pytest.raises(RuntimeError) as caught:
+            await run("true", repo)
+    (repo / ".claude").mkdir()
+    assert (await run("true", repo)).remarks == ()
+    assert (repo / ".claude").exists()
+    assert str(caught.value) == "no engine"  # and its traceback is still held

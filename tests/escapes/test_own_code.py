@@ -1,0 +1,339 @@
+"""Attempts to change nacre's own code, from a workspace that holds it: a project's environment, or nacre's checkout.
+
+The program that confines commands loads modules while they run, and runs them unconfined.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+import pytest
+
+import nacre
+from nacre.sandbox.kernel import kernel, with_user_namespace
+from nacre.sandbox.own_code import OwnCode, find_own_code
+from tests.escapes.inside import needs_landlock
+from tests.support.lifeline import Lifeline
+from tests.support.users import as_user, directory_of, free_uid
+
+pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
+
+SITE = f".venv/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+CACHED = sys.implementation.cache_tag
+BASE = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+HOST = """
+import json, os, sys
+import nacre
+command, place, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+try:
+    result = nacre.run_sync(command, access="workspace", cwd=place, approve=lambda _: True, **options)
+    said = {"outcome": str(result.outcome), "enforced": result.enforced}
+    said |= {"output": result.output, "remarks": result.remarks}
+except nacre.NacreError as error:
+    said = {"refused": error.code, "message": error.message, "hint": error.hint}
+print(json.dumps({"prefix": sys.prefix, "package": os.path.dirname(nacre.__file__), **said}))
+"""
+
+ATTEMPTS = {
+    "module": f"echo 'raise SystemExit' >>{SITE}/nacre/denials.py",
+    "replaced-module": f"echo x >new.py; mv -f new.py {SITE}/nacre/denials.py",
+    "bytecode": f"mkdir -p {SITE}/nacre/__pycache__; echo x >{SITE}/nacre/__pycache__/denials.{CACHED}.pyc",
+    "removed-module": f"rm -f {SITE}/nacre/denials.py",
+    "package-moved": f"mv {SITE}/nacre {SITE}/other",
+    "path-file": f"echo 'import os' >{SITE}/new.pth",
+    "customize": f"echo x >{SITE}/sitecustomize.py",
+    "environment": "echo x >>.venv/pyvenv.cfg",
+    "program": "ln -sfn /bin/false .venv/bin/python",
+    "script": "echo x >.venv/bin/nacre",
+    "environment-moved": "mv .venv away",
+    "hard-link": f"ln {SITE}/nacre/denials.py alias && echo x >>alias",
+    "link": f"ln -s {SITE}/nacre alias && echo x >>alias/denials.py",
+    "permissions": f"chmod 777 {SITE}/nacre/denials.py",
+}
+
+
+COPY = f"mkdir -p copy/{SITE[6:]}/nacre copy/bin && touch copy/pyvenv.cfg copy/{SITE[6:]}/nacre/denials.py"
+
+
+class Project(NamedTuple):
+    """A directory with an environment in it, and a user to whom it belongs."""
+
+    place: Path
+    through: Sequence[str] = ()
+
+    @property
+    def python(self) -> str:
+        return str(self.place / ".venv" / "bin" / "python")
+
+    def host(
+        self, command: str, *, python: str = "", env: dict[str, str] | None = None, **options: Any
+    ) -> dict[str, Any]:
+        """What the program in it says of one command."""
+        said: dict[str, Any] = json.loads(
+            self.python_says(HOST, command, str(self.place), json.dumps(options), python=python, env=env)
+        )
+        return said
+
+    def python_says(self, program: str, *words: str, python: str = "", env: dict[str, str] | None = None) -> str:
+        own = {
+            "HOME": str(self.place.parent),
+            "TMPDIR": str(self.place.parent / "tmp"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "XDG_STATE_HOME": "",
+            "XDG_CONFIG_HOME": "",
+        }
+        done = subprocess.run(
+            [*self.through, python or self.python, "-W", "error", "-c", program, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+            cwd="/",
+            env={**os.environ, **own, **(env or {})},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def code(self) -> dict[str, tuple[int, bytes]]:
+        """All of the environment, but the bytecode that Python writes by itself."""
+        top = self.place / ".venv"
+        files = [path for path in top.rglob("*") if path.is_file()]
+        files = [path for path in files if path.suffix != ".pyc" or path.stat().st_size < 16]
+        return {str(path.relative_to(top)): (path.lstat().st_mode, path.read_bytes()) for path in files}
+
+
+def make_environment(place: Path) -> Path:
+    """As `python -m venv --without-pip` makes it, with nacre installed."""
+    environment = place / ".venv"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "bin" / "python").symlink_to(BASE)
+    (environment / "pyvenv.cfg").write_text(f"home = {os.path.dirname(BASE)}\ninclude-system-site-packages = false\n")
+    package = os.path.dirname(nacre.__file__)
+    shutil.copytree(package, place / SITE / "nacre", ignore=shutil.ignore_patterns("__pycache__"))
+    return place
+
+
+def own(top: Path, uid: int) -> None:
+    for path in (top, *top.rglob("*")):
+        os.chown(path, uid, uid, follow_symlinks=False)
+
+
+@pytest.fixture(params=["this-user", "another-user"])
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
+    if request.param == "this-user":
+        (tmp_path / "tmp").mkdir()
+        yield Project(make_environment(tmp_path / "project"))
+        return
+    uid = free_uid()
+    through = as_user(uid)
+    with directory_of(uid) as top:
+        (top / "tmp").mkdir()
+        make_environment(top / "project")
+        own(top, uid)
+        yield Project(top / "project", through)
+
+
+def test_a_command_cannot_change_the_code_that_confines_it(project: Project) -> None:
+    """Each attempt is made a second time, on a copy that nothing runs from, as a proof that it could succeed."""
+    before = project.code()
+    here = [f"( {attempt} ) >/dev/null 2>&1 && echo changed {name}" for name, attempt in ATTEMPTS.items()]
+    proofs = [
+        f"( {COPY} && mkdir {name} && cd {name} && mv ../copy .venv && ( {attempt} ) >/dev/null 2>&1 ) && echo {name}"
+        for name, attempt in ATTEMPTS.items()
+    ]
+    said = project.host("\n".join(["echo ran >ran", *here, "rm -f alias", *proofs, ":"]))
+    assert project.code() == before, said
+    assert said["prefix"] == str(project.place / ".venv")
+    if "refused" in said:
+        assert said["refused"] == "own_code_in_workspace", said
+        assert not (project.place / "ran").exists()
+        assert not (kernel().mounts and not project.through)
+    else:
+        assert said["output"].splitlines() == [*ATTEMPTS], said
+        assert {"protected", "protected-existing"} & set(said["enforced"]), said
+
+
+def test_it_can_be_changed_once_that_is_allowed(project: Project) -> None:
+    said = project.host(f"echo '# x' >>{SITE}/nacre/denials.py", unprotected=["nacre"])
+    assert said["outcome"] == "Exited(code=0)", said
+    assert (project.place / SITE / "nacre" / "denials.py").read_text().endswith("# x\n")
+
+
+def test_an_installation_into_it_is_told_what_stopped_it(project: Project) -> None:
+    said = project.host(f"cp /dev/null {SITE}/new.py")
+    if "refused" in said:
+        pytest.skip(said["message"])
+    assert said["outcome"] == "Exited(code=1)"
+    assert any("which nacre itself runs from (unprotected=('nacre',)" in remark for remark in said["remarks"]), said
+
+
+def test_the_rest_of_the_workspace_is_open(project: Project) -> None:
+    said = project.host("mkdir a && echo x >a/b && mv a c && rm -r c && git init -q . && echo done")
+    if "refused" in said:
+        pytest.skip(said["message"])
+    assert (said["outcome"], said["output"]) == ("Exited(code=0)", "done\n"), said
+
+
+def test_a_timeout_ends_everything_there_too(project: Project) -> None:
+    """The shell was started by a child of the keeper that is gone."""
+    life = Lifeline(project.place / "life")
+    try:
+        life.path.chmod(0o666)
+        started = "(setsid sleep 1000 & ) ; (trap '' TERM; sleep 1000) & sleep 1000"
+        said = project.host(f"exec 7>life; echo held >&7; {started}", timeout=3)
+        if "refused" in said:
+            pytest.skip(said["message"])
+        assert said["outcome"] == "TimedOut(after=3.0)", said
+        life.wait_over()
+    finally:
+        life.close()
+
+
+def test_a_task_lives_and_is_killed_there_too(project: Project) -> None:
+    life = Lifeline(project.place / "life")
+    try:
+        life.path.chmod(0o666)
+        said = project.host("exec 7>life; echo held >&7; sleep 1000", mode="background")
+        if "refused" in said:
+            pytest.skip(said["message"])
+        assert said["outcome"].startswith("Running("), said
+        life.wait_held()
+        program = "import nacre, sys; tasks = nacre.Tasks(); print(tasks.kill_sync(tasks.list()[0].id).outcome)"
+        assert project.python_says(program).startswith("Killed(")
+        life.wait_over()
+    finally:
+        life.close()
+
+
+@pytest.mark.skipif(not kernel().mounts, reason="needs mount namespaces, which takes root")
+def test_an_editable_install_is_protected_where_its_files_are(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    project = Project(tmp_path / "project")
+    package = project.place / "src" / "nacre"
+    shutil.copytree(os.path.dirname(nacre.__file__), package, ignore=shutil.ignore_patterns("__pycache__"))
+    before = (package / "denials.py").read_bytes()
+    attempts = (
+        "exec 2>/dev/null; echo x >>src/nacre/denials.py; mv src/nacre src/other; mv src s; echo x >src/new; ls src"
+    )
+    said = project.host(attempts, python=BASE, env={"PYTHONPATH": str(package.parent)})
+    assert said["package"] == str(package)
+    assert (package / "denials.py").read_bytes() == before, said
+    assert said["output"].split() == ["nacre", "new"], said
+
+
+def test_an_environment_behind_a_link_in_the_workspace_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    make_environment(tmp_path / "elsewhere")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / ".venv").symlink_to(tmp_path / "elsewhere" / ".venv")
+    said = Project(tmp_path / "project").host("echo ran >ran")
+    assert (said.get("refused"), str(tmp_path / "project" / ".venv") in said["message"]) == (
+        "own_code_in_workspace",
+        True,
+    ), said
+    assert not (tmp_path / "project" / "ran").exists()
+
+
+def test_a_refusal_says_what_to_do(project: Project) -> None:
+    """As on a kernel that lets nobody without root mount."""
+    program = dedent("""
+        from nacre.sandbox import kernel
+        kernel._in_user_namespace = lambda: frozenset()
+        kernel._namespaces = lambda: (False, False, False)
+    """)
+    said = json.loads(project.python_says(program + HOST, "echo ran >ran", str(project.place), "{}"))
+    assert said["refused"] == "own_code_in_workspace", said
+    assert str(project.place / ".venv") in said["message"]
+    assert "environment of its own" in said["hint"]
+    assert "unprotected=('nacre',)" in said["hint"]
+    assert not (project.place / "ran").exists()
+
+
+# where it is looked for
+
+
+def test_an_environment_outside_is_nobodys_business(tmp_path: Path) -> None:
+    assert find_own_code([str(tmp_path)]) == OwnCode()
+
+
+def test_the_environment_is_found_once_with_all_that_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = make_environment(Path(os.path.realpath(tmp_path)))
+    for name in ("prefix", "exec_prefix"):
+        monkeypatch.setattr(sys, name, str(top / ".venv"))
+    assert find_own_code([str(top)]) == OwnCode(paths=(str(top / ".venv"),))
+    assert find_own_code([str(top / ".venv" / "lib")]).paths == ()
+
+
+def test_an_environment_that_is_the_workspace_itself_keeps_its_own_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = make_environment(Path(os.path.realpath(tmp_path))) / ".venv"
+    for name in ("prefix", "exec_prefix"):
+        monkeypatch.setattr(sys, name, str(top))
+    assert find_own_code([str(top)]).paths == tuple(str(top / name) for name in ("pyvenv.cfg", "bin", "lib"))
+
+
+def test_a_user_namespace_is_asked_for_only_where_mounts_need_one() -> None:
+    here = kernel()
+    found = with_user_namespace(here)
+    assert found.user_namespace == (found.mounts and not here.mounts)
+    assert found.networks == here.networks
+
+
+# a program that lies in the workspace itself
+
+AGENT = """
+import json, sys
+import nacre
+place = sys.argv[1]
+plant = "for name in colorsys installed; do echo 'planted = True' >$name.py; done; echo new=1 >made.py"
+options = json.loads(sys.argv[2])
+result = nacre.run_sync(plant, access="workspace", cwd=place, approve=lambda _: True, **options)
+import colorsys, installed, helper, made
+planted = [each.__name__ for each in (colorsys, installed) if hasattr(each, "planted")]
+print(json.dumps({"path": sys.path[0], "ok": result.ok, "planted": planted, "helper": helper.mine, "made": made.new}))
+"""
+
+
+@pytest.mark.parametrize("start", ["script", "current-directory"])
+def test_a_module_made_in_the_workspace_takes_the_place_of_no_other(tmp_path: Path, start: str) -> None:
+    place, beside = tmp_path / "project", tmp_path / "installed"
+    for directory in (place, beside, tmp_path / "tmp"):
+        directory.mkdir()
+    (beside / "installed.py").write_text("")
+    (place / "helper.py").write_text("mine = True\n")
+    (place / "agent.py").write_text(AGENT)
+    package = os.path.dirname(os.path.dirname(nacre.__file__))
+    words = [str(place / "agent.py")] if start == "script" else ["-c", AGENT]
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((package, str(beside))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
+    env.pop("PYTHONSAFEPATH", None)
+    done = subprocess.run(
+        [sys.executable, *words, str(place), "{}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=place,
+        env=env,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said.pop("path") in ("", str(place))
+    assert said == {"ok": True, "planted": [], "helper": True, "made": 1}
+    assert (place / "colorsys.py").exists()

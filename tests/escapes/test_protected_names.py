@@ -1,0 +1,174 @@
+"""What other programs of the user read without being told to cannot be planted, wherever it is looked for."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, ToolContext
+from nacre.errors import InvalidRequest
+from nacre.hooks.places import AGENTS
+from nacre.sandbox.protected_names import AT_ROOTS, IN_HOME, TABLE, known_names
+from tests.support.confined import attempts, confined, run
+from tests.support.repositories import repository
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+NAMES = [each.name for each in AT_ROOTS]
+ISSUE = """.cursor .gemini .codex .agents .vscode .idea .envrc .gitmodules .husky .devcontainer .devcontainer.json
+AGENTS.md CLAUDE.md CLAUDE.local.md GEMINI.md .cursorrules .windsurf .claude .mcp.json .nacre""".split()
+
+
+def plant(name: str) -> str:
+    """As a file if there is nothing, into it if it is a directory."""
+    path = shlex.quote(name)
+    return f"mkdir -p -- $(dirname {path}); if [ -d {path} ]; then echo x > {path}/x; else echo x > {path}; fi"
+
+
+def contents(place: Path) -> dict[str, bytes | None]:
+    return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(place.rglob("*"))}
+
+
+def test_every_name_is_in_the_table_once_and_has_its_reason() -> None:
+    assert set(ISSUE) <= set(NAMES)
+    names = [each.name for each in TABLE]
+    assert len(set(names)) == len(names)
+    assert all(each.reason and each.name == os.path.normpath(each.name) for each in TABLE)
+
+
+async def test_no_protected_name_can_be_planted(place: Path, mounts: bool) -> None:
+    (place / "own").write_text("mine")
+    before = contents(place)
+    through, result = await attempts({str(number): plant(name) for number, name in enumerate(NAMES)}, place)
+    made = set(map(str, place.iterdir())) - set(before) - {str(place / ".github")}
+    assert made == set()
+    assert len(through) == len(NAMES), "they could be made while it ran: each has been removed, and named"
+    removed = [remark for remark in result.remarks if remark.endswith("and has been removed.")]
+    assert {str(place / name) for name in NAMES} == {remark.partition(" is protected")[0] for remark in removed}
+    assert "protected" not in result.enforced
+
+
+async def test_none_that_exists_can_be_changed(place: Path, mounts: bool) -> None:
+    for name in NAMES:
+        (place / name).parent.mkdir(exist_ok=True)
+        if "." in name[1:] or name in (".envrc", ".goosehints"):
+            (place / name).write_text("before")
+        else:
+            (place / name).mkdir()
+            (place / name / "settings").write_text("before")
+    before = contents(place)
+    deeds = {f"planted-{number}": plant(name) for number, name in enumerate(NAMES)}
+    deeds |= {f"moved-{number}": f"mv {shlex.quote(name)} moved-{number}" for number, name in enumerate(NAMES)}
+    deeds |= {"parent": "mv .github elsewhere"}
+    through, result = await attempts(deeds, place)
+    after = {path: text for path, text in contents(place).items() if not path.startswith(f"{place}/moved-")}
+    if mounts:
+        assert through == []
+        assert after == before
+        assert "protected-existing" in result.enforced
+    else:
+        elsewhere = f"{place}/elsewhere"
+        assert {path: text for path, text in after.items() if not path.startswith(elsewhere)} == {
+            path: text for path, text in before.items() if "/.github" not in path
+        }
+        assert "protected-existing" not in result.enforced
+        assert len(result.remarks) >= len(NAMES)
+
+
+async def test_names_are_protected_in_every_directory_of_writable(place: Path, mounts: bool) -> None:
+    other = place.parent / "other"
+    other.mkdir()
+    await attempts({"orders": f"echo x > {shlex.quote(str(other))}/AGENTS.md"}, place, writable=(other,))
+    assert list(other.iterdir()) == []
+
+
+@pytest.mark.parametrize("below", [False, True], ids=["the workspace is home", "home is in the workspace"])
+async def test_start_up_files_are_protected_in_home(
+    place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch, below: bool
+) -> None:
+    home = place / "user" if below else place
+    home.mkdir(exist_ok=True)
+    (home / ".bashrc").write_text("before")
+    monkeypatch.setenv("HOME", str(home))
+    names = [each.name for each in IN_HOME]
+    await attempts(
+        {str(number): f"cd {shlex.quote(str(home))}; {plant(each)}" for number, each in enumerate(names)}, place
+    )
+    assert [path for path in home.rglob("*") if not path.is_dir()] == [home / ".bashrc"]
+    assert (home / ".bashrc").read_text() == "before"
+
+
+async def test_start_up_files_elsewhere_are_ordinary(place: Path, mounts: bool) -> None:
+    result = await run("echo x > .bashrc; mkdir bin config; echo x > config/app; echo x > Makefile", place)
+    assert result.remarks == ()
+    assert {path.name for path in place.iterdir()} == {".bashrc", "bin", "config", "Makefile"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+async def test_hooks_that_nacre_installs_are_protected(place: Path, mounts: bool, agent: str) -> None:
+    paths = AGENTS[agent].paths(env={}, home="/nowhere", project=str(place))
+    for path in paths:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(path).write_text("before")
+    await attempts({str(number): f"echo x > {shlex.quote(path)}" for number, path in enumerate(paths)}, place)
+    assert [Path(path).read_text() for path in paths] == ["before"] * len(paths)
+
+
+async def test_settings_that_a_variable_has_moved_are_protected(
+    place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(place / "codex"))
+    result = await run("mkdir codex; echo x > codex/config.toml; echo x > codex/other", place)
+    assert [path.name for path in (place / "codex").iterdir()] == ["other"]
+    assert len(result.remarks) == 1
+
+
+# freed ones
+
+
+async def test_a_name_that_is_freed_can_be_written_and_the_others_cannot(place: Path, mounts: bool) -> None:
+    (place / "AGENTS.md").write_text("before")
+    deeds = {"freed": "echo x > AGENTS.md", "below": "mkdir .github; echo x > .github/copilot-instructions.md"}
+    through, result = await attempts(deeds, place, unprotected=("AGENTS.md", ".github"))
+    assert through == ["freed", "below"]
+    assert (place / "AGENTS.md").read_text() == "x\n"
+    assert (place / ".github" / "copilot-instructions.md").exists()
+    assert result.remarks == ()
+    _, result = await attempts({"other": "echo x > CLAUDE.md"}, place, unprotected=("AGENTS.md",))
+    assert not (place / "CLAUDE.md").exists()
+
+
+async def test_git_is_freed_by_its_name(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    result = await run("git config user.name Other; echo x > .git/hooks/pre-commit", repo, unprotected=(".git",))
+    assert (result.ok, result.remarks) == (True, ())
+    assert (repo / ".git" / "hooks" / "pre-commit").exists()
+    assert "Other" in (repo / ".git" / "config").read_text()
+
+
+@pytest.mark.parametrize(("name", "hint"), [("AGENT.md", "'AGENTS.md'"), ("src", "docs/sandbox.md"), ("", "docs")])
+def test_a_name_that_is_not_protected_cannot_be_freed(place: Path, name: str, hint: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        Bash().constraints(ToolContext(access="workspace", working_dir=place, unprotected=(name,)))
+    assert caught.value.code == "bad_unprotected"
+    assert hint in str(caught.value.hint)
+
+
+async def test_a_list_of_names_is_wanted_and_only_in_a_workspace(place: Path) -> None:
+    with pytest.raises(InvalidRequest, match="where several are meant"):
+        await run("true", place, unprotected="AGENTS.md")
+    with pytest.raises(InvalidRequest, match="no meaning"):
+        Bash().constraints(ToolContext(access="restricted", working_dir=place, unprotected=("AGENTS.md",)))
+
+
+def test_every_name_is_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")
+    assert [each.name for each in TABLE if f"`{each.name}`" not in page] == []
+
+
+def test_every_name_of_the_table_can_be_freed(place: Path) -> None:
+    for name in known_names():
+        assert Bash().constraints(ToolContext(access="workspace", working_dir=place, unprotected=(name,)))

@@ -1,0 +1,133 @@
+"""A mount comes off when somebody outside replaces what it lies on: what then holds, and what the result says."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nacre.engines import LOCAL, Bubblewrap, Engine
+from nacre.engines.bubblewrap import check
+from nacre.errors import EngineUnavailable
+from tests.support.confined import HERE, confined
+from tests.support.held import Held
+from tests.support.repositories import git, repository
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+
+@pytest.fixture(params=["local", "bwrap"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "local":
+        if not HERE.mounts:
+            pytest.skip("needs mount namespaces, which takes root")
+        return LOCAL
+    try:
+        check("bwrap")
+    except EngineUnavailable as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+    return Bubblewrap()
+
+
+def replace_with(path: Path, text: str) -> None:
+    """As editors and git do it."""
+    other = path.with_name("other-file")
+    other.write_text(text)
+    other.rename(path)
+
+
+async def test_a_protected_file_that_is_replaced_is_compared_and_not_called_protected(
+    place: Path, engine: Engine
+) -> None:
+    (place / ".mcp.json").write_text("before")
+    held = await Held(place, "held", ":", "echo evil > .mcp.json", engine=engine).begin()
+    replace_with(place / ".mcp.json", "the user's")
+    result = await held.end()
+    assert (place / ".mcp.json").read_text() == "before"
+    assert {"protected", "protected-existing"}.isdisjoint(result.enforced)
+    assert [remark for remark in result.remarks if "was replaced from outside" in remark]
+    kept = [path for path in place.iterdir() if path.name.endswith(".nacre-quarantined")]
+    assert len(kept) == 1, "what may be the user's is not lost"
+
+
+async def test_a_protected_directory_that_is_replaced_is_put_back(place: Path, engine: Engine) -> None:
+    (place / ".claude").mkdir()
+    (place / ".claude" / "settings.json").write_text("before")
+    held = await Held(place, "held", ":", "echo evil > .claude/settings.json", engine=engine).begin()
+    (place / ".claude").rename(place / "away")
+    (place / ".claude").mkdir()
+    result = await held.end()
+    assert (place / ".claude" / "settings.json").read_text() == "before"
+    assert "protected-existing" not in result.enforced
+
+
+async def test_a_configuration_that_the_user_changes_meanwhile_stays(place: Path, engine: Engine) -> None:
+    repo = repository(place / "repo")
+    held = await Held(repo, "held", ":", engine=engine).begin()
+    git(repo, "config", "user.name", "Somebody Else")
+    result = await held.end()
+    assert git(repo, "config", "user.name") == "Somebody Else"
+    assert "protected-existing" not in result.enforced
+    assert [remark for remark in result.remarks if "not protected from then on" in remark]
+
+
+async def test_one_that_runs_programs_since_then_does_not(place: Path, engine: Engine) -> None:
+    repo = repository(place / "repo")
+    before = (repo / ".git" / "config").read_bytes()
+    arm = "printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config"
+    held = await Held(repo, "held", ":", arm, engine=engine).begin()
+    git(repo, "config", "user.name", "Somebody Else")
+    await held.end()
+    assert (repo / ".git" / "config").read_bytes() == before
+
+
+async def test_what_is_changed_in_place_from_outside_is_kept_and_reported(place: Path, engine: Engine) -> None:
+    (place / "AGENTS.md").write_text("before")
+    held = await Held(place, "held", ":", "(echo evil > AGENTS.md) 2>/dev/null; true", engine=engine).begin()
+    with open(place / "AGENTS.md", "a", encoding="ascii") as file:
+        file.write(" and after")
+    result = await held.end()
+    assert (place / "AGENTS.md").read_text() == "before and after"
+    assert "protected-existing" in result.enforced
+    assert [remark for remark in result.remarks if "was changed from outside" in remark]
+
+
+async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hidden(
+    place: Path, engine: Engine
+) -> None:
+    (place / "key").write_text("secret one")
+    held = await Held(place, "held", ":", "cat key", engine=engine, hidden=("key",)).begin()
+    replace_with(place / "key", "secret two")
+    result = await held.end()
+    assert "secret one" not in result.stdout
+    assert ("secret two" in result.stdout) <= ("hidden" not in result.enforced)
+    assert "hidden" not in result.enforced
+    assert [remark for remark in result.remarks if "not hidden from then on" in remark]
+
+
+async def test_a_hidden_file_elsewhere_that_is_replaced_stays_hidden_or_is_not_called_so(
+    place: Path, engine: Engine
+) -> None:
+    key = place.parent / "key"
+    key.write_text("secret one")
+    read = f"cat {shlex.quote(str(key))} 2>/dev/null; true"
+    held = await Held(place, "held", ":", read, engine=engine, hidden=(key,)).begin()
+    replace_with(key, "secret two")
+    result = await held.end()
+    assert ("secret" in result.stdout) <= ("hidden" not in result.enforced)
+    if engine is LOCAL:
+        assert "secret" not in result.stdout, "Landlock goes by what was granted, and this was not"
+        assert "hidden" in result.enforced
+
+
+async def test_nothing_is_said_when_nothing_was_replaced(place: Path, engine: Engine) -> None:
+    (place / ".mcp.json").write_text("before")
+    (place / "key").write_text("secret")
+    held = await Held(place, "held", ":", "cat key .mcp.json 2>/dev/null; true", engine=engine, hidden=("key",)).begin()
+    result = await held.end()
+    assert result.stdout == "done\nbefore"
+    assert result.remarks == ()
+    assert {"protected-existing", "hidden"} <= set(result.enforced)
+    assert os.listdir(place).count(".mcp.json") == 1

@@ -1,0 +1,54 @@
+"""What our own scripts install: nothing whose hash is not known, and no package runs a script of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted([*ROOT.glob("scripts/*.sh"), ROOT / "Makefile", ROOT / ".ci" / "run"])
+LOCKS = sorted(ROOT.glob("pins/*/package-lock.json"))
+OWN = ("--no-deps --no-build-isolation -e .", "--no-index --no-deps --force-reinstall ")
+"""Of the project itself, by a build backend that is pinned."""
+
+
+def commands(pattern: str) -> list[str]:
+    """Lines of the scripts that do it, with those that they go on in, without comments and messages."""
+    found = []
+    for script in SCRIPTS:
+        text = re.sub(r"\\\n\s*", "", script.read_text())
+        found += [
+            line.strip()
+            for line in text.splitlines()
+            if re.search(pattern, line) and not line.lstrip().startswith(("#", "echo", "@echo"))
+        ]
+    return found
+
+
+def test_python_packages_are_installed_by_their_hashes() -> None:
+    installs = [line for line in commands(r"pip\b.* install |^\s*(?:by_uv \|\| )?pip --") if "pip() {" not in line]
+    assert len(installs) >= 5
+    assert [line for line in installs if "--require-hashes" not in line and not any(own in line for own in OWN)] == []
+
+
+def test_no_package_of_npm_runs_a_script() -> None:
+    installs = commands(r"\bnpm (?:i|install|ci|exec|rebuild)\b|\bnpx\b")
+    assert len(installs) == 2
+    assert [line for line in installs if "npm ci " not in line or "--ignore-scripts" not in line] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.parent.name)
+def test_packages_of_npm_have_hashes_and_no_addresses(lock: Path) -> None:
+    data = json.loads(lock.read_text())
+    wanted = json.loads(lock.with_name("package.json").read_text())["dependencies"]
+    assert all(re.fullmatch(r"\d[\w.-]*", version) for version in wanted.values())
+    assert data["packages"].pop("")["dependencies"] == wanted
+    assert [name for name, package in data["packages"].items() if not package.get("integrity")] == []
+    assert [name for name, package in data["packages"].items() if "resolved" in package] == []
+
+
+def test_both_locks_are_there() -> None:
+    assert [lock.parent.name for lock in LOCKS] == ["agents", "mcp-tools"]

@@ -1,0 +1,218 @@
+"""Attempts to have nacre kill, write or read for somebody who forges a task, and to get at what it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import AccessUnavailable, Bash, InvalidRequest, Limits, Request, Tasks, ToolContext
+from nacre.frozen import replace
+from nacre.keeper.folder import CONTROL, PROCESS
+from nacre.keeper.prelude import MARK
+from nacre.keeper.processes import RLIMIT_LOCKS
+from nacre.result import Exited
+from nacre.sandbox.kernel import kernel, with_user_namespace
+from nacre.tasks.folders import Folder, open_store
+from nacre.tasks.store import create
+from nacre.tasks.tools import call
+from tests.escapes.inside import needs_landlock
+from tests.support.census import is_alive
+from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process
+from tests.support.waiting import PATIENCE
+
+pytestmark = [pytest.mark.linux, pytest.mark.req("P-008")]
+SHELL = f"{MARK} _ </dev/null; echo; while :; do sleep 1000; done"
+LOCKS_OF_A_USER = 1024
+
+
+@pytest.fixture
+def victim() -> Iterator[subprocess.Popen[bytes]]:
+    """A program of the user, with a limit on file locks as an administrator may set it."""
+    yield from started("echo; exec sleep 1000", LOCKS_OF_A_USER)
+
+
+@pytest.fixture
+def shell() -> Iterator[subprocess.Popen[bytes]]:
+    """A shell of nacre's that has shed its tag."""
+    yield from started(SHELL)
+
+
+def started(text: str, locks: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["bash", "-c", text], start_new_session=True, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        if locks:
+            resource.prlimit(process.pid, RLIMIT_LOCKS, (locks, resource.prlimit(process.pid, RLIMIT_LOCKS)[1]))
+        process.stdout.readline()
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+
+
+def forged(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
+    """A task whose keeper is gone, and which says that this was its process."""
+    name, directory = create(str(store), facts())
+    ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
+    put(directory, PROCESS, begun(**{**ids, **changes}))
+    return name
+
+
+FORGERIES = {
+    "process": {},
+    "tag-of-nobody": {"tag": 1 << 41},
+    "limit-of-a-user": {"tag": LOCKS_OF_A_USER},
+    "only-the-limit": {"tag": LOCKS_OF_A_USER, "pid": 1, "pgid": 1, "started": 0},
+    "only-the-group": {"pid": 1, "started": 0},
+}
+
+
+@pytest.mark.parametrize("changes", FORGERIES.values(), ids=FORGERIES)
+async def test_a_forged_task_kills_no_other_process(
+    tmp_path: Path, victim: subprocess.Popen[bytes], changes: dict[str, Any]
+) -> None:
+    name = forged(tmp_path, victim, **changes)
+    answer = await asyncio.wait_for(call("KillShell", {"shell_id": name}, Tasks(tmp_path)), PATIENCE)
+    assert is_alive(victim.pid), answer
+    assert Tasks(tmp_path).get(name).state == "lost"
+
+
+async def test_a_forged_group_is_not_that_of_the_shell(
+    tmp_path: Path, victim: subprocess.Popen[bytes], shell: subprocess.Popen[bytes]
+) -> None:
+    name = forged(tmp_path, shell, pgid=victim.pid)
+    await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), PATIENCE)
+    assert shell.wait(PATIENCE) == -signal.SIGKILL, "this one is believed, by its start and its command line"
+    assert is_alive(victim.pid)
+
+
+async def test_a_forged_keeper_is_not_woken(tmp_path: Path, victim: subprocess.Popen[bytes]) -> None:
+    os.kill(victim.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, victim.pid, os.WSTOPPED)
+    name = forged(tmp_path, victim, keeper=[victim.pid, start_of_process(victim.pid)])
+    await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), PATIENCE)
+    assert Path(f"/proc/{victim.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_a_store_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    name = ended_task(real, Exited(0))
+    assert Tasks(real).get(name).id == name
+    link.symlink_to(real)
+    for look in (Tasks(link).list, Tasks(link).clean, lambda: Tasks(link).get(name)):
+        with pytest.raises(InvalidRequest, match="it is a link") as caught:
+            look()
+        assert caught.value.code == "bad_store"
+    with pytest.raises(NotADirectoryError):
+        create(str(link), facts())
+    assert [each for each in os.listdir(real) if each.startswith("bash-")] == [name]
+
+
+async def test_a_task_is_not_made_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(InvalidRequest) as caught:
+        await Bash().run(Request("true", mode="background"), ToolContext(output_dir=tmp_path / "link"))
+    assert caught.value.field in ("output_dir", "directory")
+    assert os.listdir(tmp_path / "real") == []
+
+
+def test_a_socket_that_is_a_link_is_not_spoken_to(tmp_path: Path) -> None:
+    from nacre.tasks.control import connect
+    from nacre.tasks.folders import Unusable
+
+    name, directory = create(str(tmp_path), facts())
+    (Path(directory) / CONTROL).symlink_to(tmp_path / "other")
+    store = open_store(str(tmp_path))
+    assert store is not None
+    try:
+        with Folder(str(tmp_path), store, name) as folder, pytest.raises(Unusable, match="not a socket of ours"):
+            connect(folder)
+    finally:
+        os.close(store)
+
+
+# what nacre keeps is out of reach of a workspace
+
+
+def outside_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "place"
+    place.mkdir()
+    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    return place
+
+
+@needs_landlock
+@pytest.mark.parametrize("field", ["output_dir", "spill_dir"])
+async def test_a_place_for_output_that_cannot_be_protected_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    place = outside_first(tmp_path, monkeypatch)
+    (tmp_path / "elsewhere").mkdir()
+    (place / "link").symlink_to(tmp_path / "elsewhere")
+    for inside in (place, place / "tasks", place / "link", place / "link" / "tasks"):
+        ctx = ToolContext(access="workspace", working_dir=place, **{field: inside})  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequest, match="in the workspace") as caught:
+            await Bash().run(Request("echo ran >ran"), ctx)
+        assert (caught.value.code, caught.value.field) == (f"bad_{field}", field)
+    ctx = ToolContext(access="workspace", working_dir=place, **{field: tmp_path / "elsewhere"})  # type: ignore[arg-type]
+    assert (await Bash().run(Request("true"), ctx)).ok
+    assert os.listdir(place) == ["link"]
+
+
+@needs_landlock
+async def test_a_place_for_output_in_the_workspace_is_protected_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = outside_first(tmp_path, monkeypatch)
+    store = place / "deep" / "tasks"
+    store.mkdir(parents=True)
+    ended_task(store, Exited(0))
+    before = sorted(os.listdir(store))
+    attempts = (
+        "mv deep away; mv deep/tasks away; mkdir deep/tasks/bash-00000000; ln -s / deep/tasks/x; rm -r deep/tasks; :"
+    )
+    ctx = ToolContext(access="workspace", working_dir=place, output_dir=store, approve=lambda _: True)
+    if not with_user_namespace(kernel()).mounts:
+        with pytest.raises(AccessUnavailable, match="writes tasks and output"):
+            await Bash().run(attempts, ctx)
+        return
+    result = await Bash().run(attempts, ctx)
+    assert (result.outcome, sorted(os.listdir(store))) == (Exited(0), before), result.output
+    large = await Bash().run("seq 100000", replace(ctx, limits=Limits(output=1000)))
+    assert large.spill is not None
+    assert Path(large.spill.path).parent == store
+    assert Path(large.spill.path).read_text().endswith("\n100000\n")
+    assert not any("tasks" in remark for remark in large.remarks), large.remarks
+    task = await Bash().run(Request('echo x >"$TMPDIR/x" && cat "$TMPDIR/x" && touch here', mode="background"), ctx)
+    assert task.task is not None
+    waited = await Tasks(store).wait(task.task.id, timeout=PATIENCE)
+    assert (waited.tasks[0].outcome, Tasks(store).output(task.task.id).text) == (Exited(0), "x\n")
+    assert (place / "here").exists()
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    ("variable", "what"), [("XDG_STATE_HOME", "nacre's own state"), ("XDG_CONFIG_HOME", "nacre's settings")]
+)
+async def test_a_workspace_that_holds_what_nacre_keeps_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, what: str
+) -> None:
+    place = outside_first(tmp_path, monkeypatch)
+    monkeypatch.setenv(variable, str(place / "inside"))
+    with pytest.raises(InvalidRequest, match=what) as caught:
+        await Bash().run(Request("echo ran >ran"), ToolContext(access="workspace", working_dir=place))
+    assert variable in caught.value.hint
+    assert os.listdir(place) == []

@@ -1,0 +1,43 @@
+"""A confined command that does something, says so, and then waits until it is let go."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from nacre import Bash, Request, Result, ToolContext
+from nacre.engines import LOCAL, Engine
+from nacre.result import Chunk, Ended
+from tests.support.waiting import PATIENCE
+
+
+class Held:
+    def __init__(
+        self, place: Path, name: str, command: str, then: str = ":", *, engine: Engine = LOCAL, **given: Any
+    ) -> None:
+        """`then` is what it does when it is let go."""
+        self._fifo = place / f"{name}.fifo"
+        os.mkfifo(self._fifo)
+        fifo = shlex.quote(str(self._fifo))
+        context = {"access": "workspace", "working_dir": place, "approve": lambda _: True, **given}
+        text = f"{command}\necho done; read -r _ < {fifo}\n{then}"
+        self._stream = Bash(engine=engine).stream(Request(text, timeout=3 * PATIENCE), ToolContext(**context))
+
+    async def begin(self) -> Held:
+        """It has done its first part."""
+        async for event in self._stream:
+            if isinstance(event, Chunk):
+                return self
+        raise AssertionError("it has ended")
+
+    async def end(self) -> Result:
+        await asyncio.to_thread(self._fifo.write_text, "go\n")
+        result: Result | None = None
+        async for event in self._stream:
+            result = event.result if isinstance(event, Ended) else result
+        self._fifo.unlink()
+        assert result is not None
+        return result

@@ -1,0 +1,95 @@
+"""Machines that lack something: what to start a program through, so that it finds itself on one.
+
+Each is a private mount or PID namespace, of root or of a user namespace; nobody else sees it. Skips where namespaces
+are not to be had.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.waiting import PATIENCE
+
+Through = tuple[str, ...]
+
+_NO_PROC = 'mount -t tmpfs none /proc && exec "$@"'
+_NO_DEV_FD = """
+place=$1; shift
+mount -t tmpfs none "$place" && mkdir "$place/shm" "$place/pts" || exit
+for name in null zero full random urandom tty ptmx; do
+    touch "$place/$name" && mount --bind "/dev/$name" "$place/$name" || exit
+done
+mount --rbind "$place" /dev && exec "$@"
+"""
+_NO_TEMPORARY = """
+for place in /tmp /var/tmp /usr/tmp; do
+    [ ! -d "$place" ] || { mount --bind "$place" "$place" && mount -o remount,bind,ro "$place"; } || exit
+done
+unset TMPDIR TEMP TMP
+cd /proc && exec "$@"
+"""
+
+
+_CLOSED_MOUNT = """
+place=$1 owner=$2; shift 2
+mkdir -p "$place/disk" && mount -t tmpfs none "$place/disk" && chmod 700 "$place" && chown "$owner" "$place" || exit
+exec unshare --user --map-root-user --mount "$@"
+"""
+
+
+def mount_out_of_reach(place: Path) -> Through:
+    """In a user namespace, with a mount below a directory of somebody else's, who keeps it closed. Needs root."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    return _prepared(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
+
+
+def stale_proc() -> Through:
+    """Its /proc is that of the outer PID namespace."""
+    return _unshare("--pid", "--fork")
+
+
+def fresh_proc() -> Through:
+    """A PID namespace as it should be."""
+    return _unshare("--pid", "--fork", "--mount-proc")
+
+
+def no_proc() -> Through:
+    return _prepared(_NO_PROC)
+
+
+def no_dev_fd(place: Path) -> Through:
+    """`place`: an empty directory, where its /dev is built."""
+    return _prepared(_NO_DEV_FD, str(place))
+
+
+def no_temporary_directory() -> Through:
+    """No usual place for temporary files can be written, and none is named."""
+    return _prepared(_NO_TEMPORARY)
+
+
+def _prepared(script: str, *arguments: str) -> Through:
+    if shutil.which("mount") is None:
+        pytest.skip("no mount here")
+    through = (*_unshare("--mount", "--propagation", "private"), "sh", "-c", script, "sh", *arguments)
+    done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    if done.returncode:
+        pytest.skip(f"no such machine can be made here: {done.stderr.strip()}")
+    return through
+
+
+@cache
+def _unshare(*flags: str) -> Through:
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare here")
+    through = ("unshare", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")), *flags)
+    done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    if done.returncode:
+        pytest.skip(f"no namespaces here: {done.stderr.strip()}")
+    return through

@@ -1,0 +1,26 @@
+"""Mounts for one test, in a mount namespace of its own: nobody else sees them, and they go with its last process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.support.waiting import PATIENCE
+
+
+def in_own_mounts(script: str, *arguments: object) -> list[str]:
+    """What a program is started through so that `script` has run before, in a namespace of its own; its arguments are
+    "$1" and so on. Skips the test where it cannot run."""
+    if shutil.which("unshare") is None or shutil.which("mount") is None:
+        pytest.skip("needs unshare and mount")
+    words = [str(argument) for argument in arguments]
+    text = f'set -e; {script}; shift {len(words)}; exec "$@"'
+    own = ["--mount", "--propagation", "private", *(["--map-root-user"] if os.geteuid() else [])]
+    through = ["unshare", *own, "sh", "-c", text, "sh", *words]
+    tried = subprocess.run([*through, "true"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if tried.returncode:
+        pytest.skip(f"nothing can be mounted here: {tried.stderr.strip()}")
+    return through

@@ -1,0 +1,129 @@
+"""A user of its own for a test that root runs: a uid that nobody else has, and a directory that this user may enter."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import random
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre.system import LINUX
+
+_LOWEST_UID = 10_000
+"""Accounts of people and of the system are below it."""
+_HIGHEST_UID = 2**31 - 2
+"""Some programs take a larger one for a negative number."""
+_MOST_UIDS = 2**28
+"""The highest of those that are mapped, so that no range of the system's is met (containers, dynamic users)."""
+_CAPABILITIES = {"dac_override": 1, "dac_read_search": 2, "sys_ptrace": 19}
+
+
+def free_uid() -> int:
+    """A uid, mapped here as a gid too, that no account and no process has: a random one, so that two test runs on one
+    machine have different ones."""
+    low, high = _mapped_range()
+    used = _uids_of_processes()
+    for _ in range(1000):
+        uid = random.SystemRandom().randrange(low, high)
+        if uid not in used and not _has_account(uid):
+            return uid
+    pytest.skip("every uid that is mapped here is in use")
+
+
+def as_user(uid: int) -> list[str]:
+    """The words with which root starts a program as a user whom limits hold, and who may still read this Python and
+    the project, wherever they are, and see the processes of its own that hide themselves. Skips the test where that
+    cannot be had."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be another user")
+    if shutil.which("setpriv") is None:
+        pytest.skip("there is no setpriv, to run as another user")
+    permitted = _permitted_capabilities()
+    read = next((name for name in ("dac_read_search", "dac_override") if name in permitted), None)
+    if read is None:
+        pytest.skip("root may not let another user read this Python (CAP_DAC_READ_SEARCH)")
+    if _hides_processes() and "sys_ptrace" not in permitted:
+        pytest.skip("/proc hides processes (hidepid), and root may not let another user see them (CAP_SYS_PTRACE)")
+    kept = [read, *({"sys_ptrace"} & permitted)]
+    may = ",".join(["-all", *(f"+{name}" for name in kept)])
+    capabilities = [f"--{which}={may}" for which in ("inh-caps", "ambient-caps", "bounding-set")]
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *capabilities]
+
+
+@contextlib.contextmanager
+def directory_of(uid: int) -> Iterator[Path]:
+    """A directory that belongs to this user, below directories that everybody may enter; removed at the end."""
+    for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")):
+        if os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK) and everybody_may_enter(Path(place)):
+            break
+    else:
+        pytest.skip("there is no directory for temporary files that another user may enter")
+    with tempfile.TemporaryDirectory(prefix="nacre-user-", dir=place) as name:
+        os.chown(name, uid, uid)
+        yield Path(name)
+
+
+def everybody_may_enter(place: Path) -> bool:
+    resolved = place.resolve()
+    return all(part.stat().st_mode & stat.S_IXOTH for part in (resolved, *resolved.parents))
+
+
+def _mapped_range() -> tuple[int, int]:
+    """The highest range of ids that are mapped as uids and as gids, and its end. Skips the test if there is none."""
+    both = [
+        (max(low, other_low), min(high, other_high))
+        for low, high in _mapped("uid_map")
+        for other_low, other_high in _mapped("gid_map")
+    ]
+    usable = [(max(low, _LOWEST_UID), min(high, _HIGHEST_UID)) for low, high in both]
+    ranges = [(max(low, high - _MOST_UIDS), high) for low, high in usable if low < high]
+    if not ranges:
+        pytest.skip("no uid of another user is mapped here")
+    return max(ranges)
+
+
+def _mapped(name: str) -> list[tuple[int, int]]:
+    if not LINUX:
+        return [(0, 2**31)]
+    lines = Path("/proc/self", name).read_text().splitlines()
+    extents = [(int(start), int(length)) for start, _, length in map(str.split, lines)]
+    return [(start, start + length) for start, length in extents]
+
+
+def _uids_of_processes() -> set[int]:
+    found = set[int]()
+    for pid in filter(str.isdigit, os.listdir("/proc") if LINUX else ()):
+        with contextlib.suppress(OSError):
+            found.add(os.stat(f"/proc/{pid}").st_uid)
+    return found
+
+
+def _has_account(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
+
+
+def _permitted_capabilities() -> set[str]:
+    """Those named above that this process has, and may give away."""
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    mask = int(fields["CapPrm"], 16) & int(fields["CapBnd"], 16)
+    return {name for name, number in _CAPABILITIES.items() if mask >> number & 1}
+
+
+def _hides_processes() -> bool:
+    """The newest mount on /proc hides those of other users."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    options = [fields[3].split(",") for fields in mounts if fields[1] == "/proc"]
+    return bool(options) and any(
+        option.startswith("hidepid=") and option not in ("hidepid=0", "hidepid=off") for option in options[-1]
+    )
