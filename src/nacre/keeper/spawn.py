@@ -243,14 +243,16 @@ def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, in
         return []
     limits = [(number, (value, value)) for number, value in confinement.limits]
     for name, most in confinement.watched:
-        if name == b"processes":  # the kernel counts all threads that the user has, wherever they belong
+        if name == b"processes":
             from nacre.sandbox.confinement import MIN_THREADS
 
             fields = read("/proc/loadavg").split()
             if not fields:
                 raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
             now = int(fields[3].partition(b"/")[2])
-            bound = now + max(int(most), MIN_THREADS)
+            # The kernel counts all threads of the user. The margin lets the keeper's count come first: a run over its
+            # limit is reported as such, not as a fork that failed.
+            bound = now + int(most) + MIN_THREADS
             limits.append((resource.RLIMIT_NPROC, (bound, bound)))
     return limits
 
