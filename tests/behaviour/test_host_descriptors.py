@@ -309,31 +309,45 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
 
 
 @pytest.mark.parametrize(
-    ("asked", "remark"),
+    ("attempts", "remark"),
     [
-        ("Request('sleep 300 & exit 7')", "What it left running is no task: Too many open files."),
-        ("Request('sleep 6; exit 7', yield_after=3)", "It could not go on as a task: Too many open files."),
+        ("Request('sleep 300 & exit 7'),", "What it left running is no task: Too many open files."),
+        (
+            "Request('sleep 4; exit 7', yield_after=1), Request('sleep 60; exit 7', yield_after=8)",
+            "It could not go on as a task: Too many open files.",
+        ),
     ],
+    ids=["leftovers", "yielding"],
 )
-def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(asked: str, remark: str) -> None:
+def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(
+    attempts: str, remark: str
+) -> None:
+    """On a busy machine it may become a task before the descriptors are taken: then it is given more time."""
     program = f"""
         import asyncio
         from nacre import Bash, Ended, Request, Started
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
 
-        async def main():
-            limit_descriptors(100)
-            async for event in Bash().stream({asked}):
+        async def run(request):
+            async for event in Bash().stream(request):
                 if isinstance(event, Started):
                     all_of_them = no_descriptor_left()
                     all_of_them.__enter__()
                 elif isinstance(event, Ended):
                     all_of_them.__exit__(None, None, None)
-                    print(event.result.summary, {remark!r} in event.result.remarks)
+                    return event.result
+
+        async def main():
+            limit_descriptors(100)
+            for request in ({attempts}):
+                result = await run(request)
+                if {remark!r} in result.remarks:
+                    print(result.summary)
+                    break
 
         asyncio.run(main())
     """
-    assert run_host(program) == "exit 7 True\n"
+    assert run_host(program) == "exit 7\n"
 
 
 @pytest.mark.linux

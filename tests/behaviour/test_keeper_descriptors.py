@@ -93,6 +93,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
         from nacre import Bash, Chunk, Ended, Request
         from nacre.keeper.client import client
         from tests.support.descriptors import few_descriptors
+        from tests.support.waiting import TIME_LIMITS_S
 
         async def main():
             bash, others = Bash(), []
@@ -100,14 +101,18 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
                 others.append(bash.stream("echo; sleep 300"))
                 await anext(others[-1])
             left = f"(setsid sleep 300 & echo $!); sleep 300"
-            async for event in bash.stream(Request(left, timeout=5)):
-                if isinstance(event, Chunk):
-                    none = few_descriptors(client().pid, 64)
-                    none.__enter__()
-                    child = int(event.text)
-                elif isinstance(event, Ended):
-                    none.__exit__(None, None, None)
-                    print(event.result.summary)
+            for limit in TIME_LIMITS_S:
+                child = None
+                async for event in bash.stream(Request(left, timeout=limit)):
+                    if isinstance(event, Chunk):
+                        none = few_descriptors(client().pid, 64)
+                        none.__enter__()
+                        child = int(event.text)
+                    elif isinstance(event, Ended) and child:
+                        none.__exit__(None, None, None)
+                        print(event.result.summary == f"timed out after {limit} s")
+                if child:
+                    break
             try:
                 os.kill(child, 0)
             except ProcessLookupError:
@@ -117,36 +122,48 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
 
         asyncio.run(main())
     """
-    assert run_host(program) == "timed out after 5 s\ngone\n"
+    assert run_host(program) == "True\ngone\n"
 
 
 @pytest.mark.parametrize(
-    ("end", "options", "remark"),
+    ("attempts", "remark"),
     [
-        ("({wait}) & exit 7", "leftovers='detach'", "What it left running is no task: Too many open files."),
-        ("sleep 6; exit 7", "yield_after=4", "It could not go on as a task: A task cannot be kept in "),
+        ({"({wait}) & exit 7": "leftovers='detach'"}, "What it left running is no task: Too many open files."),
+        (
+            {"sleep 4; exit 7": "yield_after=1", "sleep 60; exit 7": "yield_after=8"},
+            "It could not go on as a task: A task cannot be kept in ",
+        ),
     ],
+    ids=["leftovers", "yielding"],
 )
 def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
-    gate: Gate, end: str, options: str, remark: str
+    gate: Gate, attempts: dict[str, str], remark: str
 ) -> None:
+    """On a busy machine it may become a task before the keeper is out of descriptors: then it gets more time."""
     program = f"""
         import asyncio, sys
         from nacre import Bash, Chunk, Ended, Request
         from tests.support.descriptors import few_descriptors
 
-        async def main():
-            async for event in Bash().stream(Request(sys.argv[1], {options})):
+        async def run(request):
+            async for event in Bash().stream(request):
                 if isinstance(event, Chunk):
                     none = few_descriptors(int(event.text), 64)
                     none.__enter__()
-                    with open(sys.argv[2], "w") as gate:
+                    with open(sys.argv[1], "w") as gate:
                         gate.write("go\\n")
                 elif isinstance(event, Ended):
-                    print(event.result.summary, [words.startswith({remark!r}) for words in event.result.remarks][-1])
+                    return event.result
+
+        async def main():
+            for request in [{", ".join(f"Request(sys.argv[{n}], {o})" for n, o in enumerate(attempts.values(), 2))}]:
+                result = await run(request)
+                if any(words.startswith({remark!r}) for words in result.remarks):
+                    print(result.summary)
+                    break
 
         asyncio.run(main())
     """
-    command = f"echo $PPID; {gate.wait}; {end.format(wait=gate.wait)}"
-    assert run_host(program, command, gate.path) == "exit 7 True\n"
+    commands = [f"echo $PPID; {gate.wait}; {end.format(wait=gate.wait)}" for end in attempts]
+    assert run_host(program, gate.path, *commands) == "exit 7\n"
     gate.open()

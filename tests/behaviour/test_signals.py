@@ -20,7 +20,7 @@ from tests.support.hosts import kill, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.said import said
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE, until, until_steady, wait_until
+from tests.support.waiting import PATIENCE, TIME_LIMITS_S, until, until_steady, wait_until
 
 KILLED = Lost("nacre's keeper process was killed")
 
@@ -242,11 +242,14 @@ async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None
-    async for event in UNCHECKED.stream(Request(command, timeout=4)):
-        if isinstance(event, Started):  # before that, the keeper could be stopped while it says so
-            gate.open()
-        elif isinstance(event, Ended):
-            result = event.result
+    for limit in TIME_LIMITS_S:
+        async for event in UNCHECKED.stream(Request(command, timeout=limit)):
+            if isinstance(event, Started):  # before that, the keeper could be stopped while it says so
+                gate.open()
+            elif isinstance(event, Ended):
+                result = event.result
+        if result is not None and result.output:
+            break
     assert result is not None
     assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
     await until(lambda: not is_alive(keeper), "the end of the stopped keeper")

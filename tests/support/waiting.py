@@ -40,11 +40,18 @@ def lasting(look: Callable[[], T], *, within: float = PATIENCE) -> T:
 
 async def until(condition: Callable[[], T], what: str, *, within: float = PATIENCE) -> T:
     """The same, while the event loop goes on."""
-    end = time.monotonic() + within
-    while not (found := condition()):
-        if time.monotonic() > end:
-            pytest.fail(f"waited {within:g} s in vain for {what}")
+    if not (found := await seen_within(within, condition)):
+        pytest.fail(f"waited {within:g} s in vain for {what}")
+    return found
+
+
+async def seen_within(seconds: float, condition: Callable[[], T]) -> T:
+    """Wait for the condition for so long at most; return what it gave last."""
+    end = time.monotonic() + seconds
+    found = condition()
+    while not found and time.monotonic() < end:
         await asyncio.sleep(_PAUSE)
+        found = condition()
     return found
 
 
