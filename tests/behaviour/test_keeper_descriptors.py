@@ -28,8 +28,9 @@ KINDS = {
 def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_and_leaves_no_file(
     tmp_path: Path, kind: str, access: int
 ) -> None:
-    temporary = tmp_path / "temporary"
+    temporary, place = tmp_path / "temporary", tmp_path / "place"
     temporary.mkdir()
+    place.mkdir()  # not the project: where nothing can be mounted, nacre's own code may be in no workspace
     program = f"""
         import asyncio, os, sys
         from nacre import Bash, Limits, Request, ToolContext
@@ -58,7 +59,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
 
         asyncio.run(main())
     """
-    assert run_host(program, tmp_path / "tasks", env={"TMPDIR": str(temporary)}) == "True False\n[]\n"
+    assert run_host(program, tmp_path / "tasks", env={"TMPDIR": str(temporary)}, cwd=place) == "True False\n[]\n"
     wait_until(lambda: not any(temporary.iterdir()), "what was private to be removed")
 
 
