@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Bash, ToolContext
+from nacre import Bash, Result, ToolContext
 from nacre.guard import Protection
 from nacre.result import Chunk, Exited
 from nacre.types import Plan
@@ -21,6 +21,11 @@ from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import turn_loop, until
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
+
+
+def says(result: Result, sentence: str) -> bool:
+    """What has become of the other version may follow."""
+    return any(remark.startswith(sentence) for remark in result.remarks)
 
 
 # what is protected
@@ -42,7 +47,11 @@ PROTECTED = {
     "hook": "echo x > .git/hooks/pre-commit",
     "hooks-moved": "mv .git/hooks .git/away",
     "hooks-replaced": "rm -rf .git/hooks; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
-    "config-appended": "echo '[core]' >> .git/config",
+    "config-appended": "printf '[core]\\n\\tpager = evil\\n' >> .git/config",
+    "config-mode": "chmod 777 .git/config",
+    "config-worktree": "git config core.worktree /",
+    "config-remote": "git config remote.origin.url https://evil.example",
+    "config-branch": "git config branch.main.remote https://evil.example",
     "config-by-git": "git config core.fsmonitor evil",
     "config-replaced": "cp .git/config c; mv c .git/config",
     "config-linked": "ln -f file .git/config",
@@ -86,7 +95,7 @@ async def test_what_is_protected_stays_as_it_is(place: Path, deed: str) -> None:
     else:
         assert "protected-existing" not in result.enforced
         assert all(" is protected: it was " in remark for remark in result.remarks)
-        assert all(remark.endswith("and has been put back.") for remark in result.remarks)
+        assert all("and has been put back." in remark for remark in result.remarks)
         assert (through == [deed]) == (result.remarks != ()) or deed == "config-linked"
 
 
@@ -104,7 +113,7 @@ async def test_what_is_protected_and_not_there_is_not_there_afterwards(place: Pa
     result = await run(MADE[path], place, protected=("later",))
     assert not os.path.lexists(place / path)
     assert "protected" not in result.enforced
-    assert f"{place / path} is protected: it was made, and has been removed." in result.remarks
+    assert says(result, f"{place / path} is protected: it was made, and has been removed.")
 
 
 async def test_a_link_in_place_of_the_repository_is_not_left(place: Path) -> None:
@@ -146,7 +155,7 @@ async def test_git_is_not_led_to_another_configuration(place: Path) -> None:
     repo = repository(place / "repo")
     result = await run(f"{elsewhere('.', place)} && echo ../evil > .git/commondir", repo)
     assert result.outcome == Exited(0)
-    assert f"{repo}/.git/commondir is protected: it was made, and has been removed." in result.remarks
+    assert says(result, f"{repo}/.git/commondir is protected: it was made, and has been removed.")
     assert not is_armed(repo, place)
 
 
@@ -188,7 +197,7 @@ async def test_nor_is_a_repository_made_in_a_subdirectory_of_one(place: Path) ->
     repo = repository(place / "repo")
     (repo / "src").mkdir()
     result = await run(f"git init -q . && git config core.fsmonitor {evil(place)}; touch .git/hooks/x", repo / "src")
-    assert f"{repo}/src/.git/config is protected: it was made, and has been removed." in result.remarks
+    assert says(result, f"{repo}/src/.git/config is protected: it was made, and has been removed.")
     assert not is_armed(repo / "src", place)
 
 
@@ -200,7 +209,8 @@ async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(
         async for event in stream:
             if isinstance(event, Chunk):
                 break
-    assert os.listdir(place) == ["done"]
+    assert sorted(os.listdir(place))[1:] == ["done"]
+    assert not (place / ".claude").exists()
 
 
 async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
@@ -258,7 +268,7 @@ async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_
         assert (await run("true", repo)).ok
         git(repo, "config", "user.name", "Somebody")
         before = contents(repo)
-        through, result = await attempts({"config": "echo '[core]' >> .git/config"}, repo)
+        through, result = await attempts({"config": "printf '[core]\\n\\tpager = evil\\n' >> .git/config"}, repo)
         assert contents(repo) == before
         assert (through == []) == ("protected-existing" in result.enforced) == (result.remarks == ())
 
@@ -273,7 +283,7 @@ async def test_protected_orders_that_are_a_link_stay_what_they_are(place: Path) 
     assert os.readlink(place / ".claude") == "orders"
     assert (place / "orders" / "settings.json").read_text() == "{}"
     assert "protected" not in result.enforced
-    assert f"{place}/.claude is protected: it was changed, and has been put back." in result.remarks
+    assert says(result, f"{place}/.claude is protected: it was changed, and has been put back.")
     assert ("target" in through) == (not HERE.mounts)
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from nacre.guard import Guard
 from nacre.guard import nodes as guards
+from nacre.guard.quarantine import QUARANTINED
+from nacre.keeper.scratch import remove_tree
 from tests.support.hosts import run_host
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
@@ -27,10 +29,22 @@ def place(tmp_path: Path) -> Path:
     return made
 
 
+def quarantined(place: Path) -> list[str]:
+    return [name for name in os.listdir(place) if name.endswith(QUARANTINED)]
+
+
+def briefly(said: list[str]) -> list[str]:
+    """Without what has become of the other version."""
+    return [each.partition(" What was there ")[0] for each in said]
+
+
 def state(place: Path) -> State:
-    """All that is below: its kind, its mode, what it holds."""
+    """All that is below, but for what is quarantined: its kind, its mode, what it holds."""
     found: State = {}
+    kept = set(quarantined(place))
     for path in sorted(place.rglob("*")):
+        if kept & set(path.relative_to(place).parts[:1]):
+            continue
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
             entry = ("link", 0, os.fsencode(os.readlink(path)))
@@ -106,7 +120,7 @@ def test_whatever_is_done_to_a_directory_is_undone_and_said(
     guard = Guard([f"{place}/hooks"], [str(place)])
     do(place)
     assert state(place) != before
-    assert guard.restore() == [f"{place}/hooks is protected: it was {deed}, and has been put back."]
+    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was {deed}, and has been put back."]
     assert state(place) == before
 
 
@@ -118,7 +132,7 @@ def test_what_is_as_it_was_is_not_mentioned(place: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "link", "fifo"])
-def test_what_was_not_there_is_removed(place: Path, kind: str) -> None:
+def test_what_was_not_there_is_moved_away(place: Path, kind: str) -> None:
     guard = Guard([f"{place}/.claude"], [str(place)])
     made = place / ".claude"
     if kind == "file":
@@ -132,8 +146,8 @@ def test_what_was_not_there_is_removed(place: Path, kind: str) -> None:
         made.symlink_to(place.parent / "target")
     else:
         os.mkfifo(made)
-    assert guard.restore() == [f"{made} is protected: it was made, and has been removed."]
-    assert os.listdir(place) == []
+    assert briefly(guard.restore()) == [f"{made} is protected: it was made, and has been removed."]
+    assert len(os.listdir(place)) == len(quarantined(place)) == (0 if kind in ("link", "fifo") else 1)
     assert (place.parent / "target").exists() == (kind == "link"), "what a link leads to is left alone"
 
 
@@ -144,7 +158,7 @@ def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
     (place / "config").unlink()
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o666)
-    assert guard.restore() == [f"{place}/config is protected: it was changed, and has been put back."]
+    assert briefly(guard.restore()) == [f"{place}/config is protected: it was changed, and has been put back."]
     assert state(place) == {"config": ("file", 0o640, b"[core]\n")}
 
 
@@ -167,7 +181,7 @@ def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None
     guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
-    assert guard.restore() == [
+    assert briefly(guard.restore()) == [
         f"{place}/.git/hooks is protected: a link was put at {place}/.git, and has been removed."
     ]
     assert not os.path.lexists(place / ".git")
@@ -193,7 +207,7 @@ def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch
     guard = Guard([f"{place}/small", f"{place}/large"], [str(place)])
     (place / "small").write_bytes(b"changed")
     (place / "large").write_bytes(b"changed")
-    assert guard.restore() == [
+    assert briefly(guard.restore()) == [
         f"{place}/small is protected: it was changed, and has been put back.",
         f"{place}/large is protected, was changed, and could not be put back: it was too large to be remembered.",
     ]
@@ -206,21 +220,21 @@ def test_a_parent_that_is_gone_is_said(place: Path) -> None:
     (place / "a" / "kept").write_text("x")
     guard = Guard([f"{place}/a/kept"], [str(place)])
     shutil.rmtree(place / "a")
-    assert guard.restore() == [
+    assert briefly(guard.restore()) == [
         f"{place}/a/kept is protected, was removed, and could not be put back: No such file or directory."
     ]
 
 
-def test_nothing_is_left_beside_what_was_put_back(place: Path) -> None:
+def test_nothing_else_is_left_beside_what_was_put_back(place: Path) -> None:
     furnish(place)
     before = set(os.listdir(os.fsencode(place)))
     guard = Guard([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     guard.restore()
-    assert set(os.listdir(os.fsencode(place))) == before
+    assert set(os.listdir(os.fsencode(place))) - {os.fsencode(name) for name in quarantined(place)} == before
 
 
-def test_a_tree_nested_deeper_than_a_path_is_removed(place: Path) -> None:
+def test_a_tree_nested_deeper_than_a_path_is_moved_away(place: Path) -> None:
     guard = Guard([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d" * 200] * 60):
@@ -229,11 +243,13 @@ def test_a_tree_nested_deeper_than_a_path_is_removed(place: Path) -> None:
         os.close(fd)
         fd = below
     os.close(fd)
-    assert guard.restore() == [f"{place}/.claude is protected: it was made, and has been removed."]
-    assert os.listdir(place) == []
+    assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
+    (kept,) = os.listdir(place)
+    assert [kept] == quarantined(place)
+    remove_tree(os.fsencode(place / kept))  # pytest could not
 
 
-def test_a_tree_nested_deeper_than_a_stack_is_removed_and_said(place: Path) -> None:
+def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -> None:
     guard = Guard([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d"] * 1500):
@@ -242,8 +258,10 @@ def test_a_tree_nested_deeper_than_a_stack_is_removed_and_said(place: Path) -> N
         os.close(fd)
         fd = below
     os.close(fd)
-    assert guard.restore() == [f"{place}/.claude is protected: it was made, and has been removed."]
-    assert os.listdir(place) == []
+    assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
+    (kept,) = os.listdir(place)
+    assert [kept] == quarantined(place)
+    remove_tree(os.fsencode(place / kept))  # pytest could not
 
 
 def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: Path) -> None:
@@ -252,7 +270,7 @@ def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: P
     guard = Guard([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     (place / "hooks").chmod(0)
-    assert guard.restore() == [f"{place}/hooks is protected: it was changed, and has been put back."]
+    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
     assert state(place) == before
 
 
@@ -310,7 +328,7 @@ def test_an_edit_that_keeps_the_size_and_sets_the_time_back_is_undone(place: Pat
     with path.open("r+b") as file:
         file.write(b"evil")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert guard.restore() == [f"{place}/hooks is protected: it was changed, and has been put back."]
+    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
     assert state(place) == before
 
 
@@ -338,9 +356,9 @@ def test_a_repository_turned_into_a_pointer_to_itself_is_disarmed(place: Path) -
     (place / ".git").rename(place / ".x")
     (place / ".git").write_text("gitdir: ./.x\n")
     (said,) = guard.restore()
-    assert said == (
-        f"{place}/.git/hooks is protected, was removed, and could not be put back: No such file or directory "
-        f"(a file was put at {place}/.git, and has been removed)."
+    assert said.partition(" What was there ")[0] == (
+        f"{place}/.git/hooks is protected, was removed, and could not be put back: No such file or directory. "
+        f"Also, a file was put at {place}/.git, and has been removed."
     )
     assert not os.path.lexists(place / ".git")
     assert (place / ".x" / "hooks").is_dir(), "what it led to is left alone"
@@ -377,7 +395,7 @@ def test_a_directory_with_too_much_in_it_is_compared_from_outside(place: Path, m
     guard = Guard([f"{place}/large"], [str(place)])
     assert guard.restore() == []
     (place / "large" / "new").touch()
-    assert guard.restore() == [
+    assert briefly(guard.restore()) == [
         f"{place}/large is protected, was changed, and could not be put back: it was too large to be remembered."
     ]
 
@@ -392,7 +410,7 @@ def test_what_is_filled_beyond_the_bound_is_put_back(place: Path, monkeypatch: p
     (place / "none").mkdir()
     for number in range(200):
         (place / "none" / str(number)).touch()
-    assert guard.restore() == [
+    assert briefly(guard.restore()) == [
         f"{place}/hooks is protected: it was changed, and has been put back.",
         f"{place}/none is protected: it was made, and has been removed.",
     ]

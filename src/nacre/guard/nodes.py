@@ -1,7 +1,8 @@
 """Paths that no kernel guards here: remembered before a run, compared after it, put back, and said.
 
 Between the two a change stands: this is a net, not a wall, and is not among what `Result.enforced` names. The command
-may have left links anywhere, so every path is walked from the root without following one.
+may have left links anywhere, so every path is walked from the root without following one. What takes the place of a
+protected path is kept under another name (`quarantine`): nobody can tell what the user did from what the command did.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import NamedTuple
 
+from nacre.guard.quarantine import QUARANTINED as QUARANTINED  # for who takes it from here
+from nacre.guard.quarantine import quarantine
 from nacre.guard.walking import DIRECTORY, Walk, obstacle_to, opened, parent_of, raise_if_lacking
-from nacre.keeper.scratch import remove_below
 
 _MOST = 8 * 1024 * 1024
 """Bytes that are remembered in all; of what is beyond, only that it has changed can be said."""
@@ -26,8 +28,6 @@ _CONTENT_MAX_BYTES = 8 * 1024
 _UNSETTLED_NS = 100_000_000
 """Nanoseconds: a file that has changed so recently may change again without its times telling."""
 _contents: dict[tuple[int, ...], bytes] = {}
-QUARANTINED = ".nacre-quarantined"
-"""The end of the names of what has been moved out of the way."""
 _DEEPEST = 32
 """Directories in directories that are looked into."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -85,21 +85,23 @@ class Guard:
             }
         known.update(self._before)
 
-    def restore(self) -> list[str]:
-        """Undo what has changed since; a sentence each."""
+    def restore(self, stays: Callable[[str], bool] = lambda _: False) -> list[str]:
+        """Undo what has changed since; a sentence each. `stays`: whether a change to this path may."""
         with Walk() as walk:
-            changed = [path for path in self._before if self._has_changed(path, walk)]
-        return [said for path in changed if (said := self._settle(path, self._before[path]))]
+            changed = [path for path in self._before if self._has_changed(path, walk) and not stays(path)]
+        return [said for path in changed if (said := self.restore_one(path))]
 
-    def content(self, path: str) -> bytes | None:
-        """The content of a file; None if it is not known."""
+    def file(self, path: str) -> tuple[int, bytes] | None:
+        """The mode and the content of a file; None if they are not known."""
         snapshot = self._before.get(path)
-        return None if snapshot is None or snapshot.node is None else snapshot.node.content
+        if snapshot is None or snapshot.node is None or snapshot.node.content is None:
+            return None
+        return snapshot.node.mode, snapshot.node.content
 
     def restore_one(self, path: str) -> str:
-        """Undo what has changed there, and keep what takes its place under another name: it may be the user's."""
+        """Undo what has changed there; a sentence, or nothing."""
         snapshot = self._before.get(path)
-        return "" if snapshot is None else self._settle(path, snapshot, keep=True)
+        return "" if snapshot is None else self._settle(path, snapshot)
 
     def _has_changed(self, path: str, walk: Walk) -> bool:
         """The cheap look at all of them, before any is touched."""
@@ -110,36 +112,36 @@ class Guard:
         except OSError:
             return self._before[path].node is not None
 
-    def _settle(self, path: str, snapshot: Snapshot, *, keep: bool = False) -> str:
+    def _settle(self, path: str, snapshot: Snapshot) -> str:
         before = snapshot.node
         planted = self._clear_the_way(path)
         if planted and before is None:
-            return f"{path} is protected: {planted}, and has been removed."
+            return f"{path} is protected: {planted}"
         deed = _deed_at(path, before)
         if not deed:
             return ""
         try:
             with parent_of(path) as (parent, name):
-                snapshot.node, kept = _put_back(name, before, parent, keep=keep)
+                snapshot.node, kept = _put_back(name, before, parent)
         except OSError as error:
-            cleared = f" ({planted}, and has been removed)" if planted else ""
-            return f"{path} is protected, was {deed}, and could not be put back: {error.strerror}{cleared}."
+            cleared = f" Also, {planted}" if planted else ""
+            return f"{path} is protected, was {deed}, and could not be put back: {error.strerror}.{cleared}"
         done = "removed" if before is None else "put back"
-        also = f" What was there is now called {kept}." if kept else ""
-        return f"{path} is protected: it was {deed}, and has been {done}.{also}"
+        return f"{path} is protected: it was {deed}, and has been {done}.{kept and ' '}{kept}"
 
     def _clear_the_way(self, path: str) -> str:
-        """What was put where a directory that leads to the path was, or was not, and has been removed now."""
+        """Remove what was put where a directory that leads to the path was, or was not. Returns the rest of a sentence;
+        empty if there was nothing."""
         try:
             obstacle = obstacle_to(path)
             if not obstacle or obstacle == self._before[path].obstacle or not obstacle.startswith(self._roots):
                 return ""
             with parent_of(obstacle) as (parent, name):
                 mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
-                os.unlink(name, dir_fd=parent)
+                kept = quarantine(name, name, parent)
         except OSError:
             return ""
-        return f"a {'link' if stat.S_ISLNK(mode) else 'file'} was put at {obstacle}"
+        return f"a {'link' if stat.S_ISLNK(mode) else 'file'} was put at {obstacle}, and has been removed. {kept}"
 
     def _look(self, path: str, walk: Walk) -> _Node | None:
         try:
@@ -269,9 +271,9 @@ def _names(fd: int, most: int) -> list[str] | None:
     return found
 
 
-def _put_back(name: str, before: _Node | None, parent: int, *, keep: bool) -> tuple[_Node | None, str]:
-    """A new one is made beside it first: whoever looks finds one or the other. Returns what is there now, and the name
-    under which the other one was kept."""
+def _put_back(name: str, before: _Node | None, parent: int) -> tuple[_Node | None, str]:
+    """A new one is made beside it first: whoever looks finds one or the other. Returns what is there now, and a
+    sentence about the other one, if there was any."""
     if before is not None and not before.whole:
         raise OSError(27, "it was too large to be remembered")
     spare = f".nacre-{os.getpid()}-{os.urandom(4).hex()}"
@@ -283,13 +285,7 @@ def _put_back(name: str, before: _Node | None, parent: int, *, keep: bool) -> tu
         gone = ""
     if before is not None:
         os.rename(spare, name, src_dir_fd=parent, dst_dir_fd=parent)
-    kept = ""
-    if gone and keep:
-        kept = f"{name}-{os.urandom(4).hex()}{QUARANTINED}"
-        os.rename(gone, kept, src_dir_fd=parent, dst_dir_fd=parent)
-    elif gone:
-        remove_below(gone, parent)
-    return made, kept
+    return made, quarantine(gone, name, parent) if gone else ""
 
 
 def _make(name: str, node: _Node, parent: int) -> _Node:

@@ -7,6 +7,7 @@ for the user's own, and put it back when that one has removed it. It is forgotte
 from __future__ import annotations
 
 import os
+import re
 import threading
 from weakref import WeakSet, WeakValueDictionary
 
@@ -15,7 +16,17 @@ from nacre.guard.git_config import MAX_BYTES, settings_that_run_programs
 from nacre.guard.mounted_paths import MountedPaths
 from nacre.guard.nested_repositories import Known, look_for, quarantine_new
 from nacre.guard.nodes import Guard, Snapshot
+from nacre.guard.walking import parent_of
 from nacre.types import Plan
+
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DESTINATION = re.compile(
+    r"^\ufeff?[ \t\r]*(?:\[[^\n]*\][ \t]*)?((?:worktree|url|pushurl)\b[^\n]*|"
+    r"(?:remote|pushremote|pushdefault)[ \t]*=(?![ \t]*[\w.-]+[ \t]*$)[^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Lines of a git configuration that say where git checks out, fetches from and pushes to. The name of a remote is none:
+`git switch` writes that for each branch."""
 
 _lock = threading.RLock()
 _snapshots: WeakValueDictionary[str, Snapshot] = WeakValueDictionary()
@@ -47,7 +58,7 @@ class Protection:
     def restore(self) -> list[str]:
         """Undo what may not stay; a sentence each. It holds nothing afterwards."""
         with _lock:
-            said = [*self._guard.restore(), *self._settle_mounted()]
+            said = [*self._guard.restore(self._is_harmless_change), *self._settle_mounted()]
             for directory, before in self._git.items():
                 said += git_directories.undo(directory, before, self._repositories)
             if self._plan.repositories:
@@ -67,7 +78,7 @@ class Protection:
         for path in self._mounted.replaced():
             unheld |= {"protected", "protected-existing"}
             said.append(f"{path} was replaced from outside while the command ran, and not protected from then on.")
-            if not self._is_harmless(path):
+            if not self._is_harmless(path, self._held):
                 said += [undone] if (undone := self._held.restore_one(path)) else []
         for path in self._mounted.changed():
             if path in self._plan.own_code:
@@ -79,16 +90,21 @@ class Protection:
         self.unheld = frozenset(unheld)
         return said
 
-    def _is_harmless(self, path: str) -> bool:
-        """A configuration of git that runs no more programs than before stays, whoever has changed it: git replaces the
-        file at each `git config` of the user."""
-        if path not in self._configurations:
+    def _is_harmless_change(self, path: str) -> bool:
+        return self._is_harmless(path, self._guard)
+
+    def _is_harmless(self, path: str, guard: Guard) -> bool:
+        """A configuration of git that runs no more programs than before, and leads git nowhere else, stays, whoever has
+        changed it: git replaces the file at each `git config` of the user."""
+        if path not in self._configurations or (before := guard.file(path)) is None:
             return False
-        before, now = self._held.content(path), git_directories.read_file(path, MAX_BYTES + 1)
-        if before is None or now is None or len(now) > MAX_BYTES:
+        now = _read_unlinked(path, mode=before[0])
+        if now is None or len(now) > MAX_BYTES:
             return False
-        was, runs = (settings_that_run_programs(text.decode("utf-8", "surrogateescape")) for text in (before, now))
-        return runs <= was
+        was, is_now = (text.decode("utf-8", "surrogateescape") for text in (before[1], now))
+        return settings_that_run_programs(is_now) <= settings_that_run_programs(was) and (
+            set(_DESTINATION.findall(is_now)) <= set(_DESTINATION.findall(was))
+        )
 
     def _look_at(self, directory: str) -> git_directories.Planted:
         for other in _running:
@@ -103,6 +119,16 @@ class Protection:
             if not set(other._plan.roots).isdisjoint(self._plan.roots):
                 found = {each: parts & other._nested.get(each, frozenset()) for each, parts in found.items()}
         return found
+
+
+def _read_unlinked(path: str, mode: int) -> bytes | None:
+    """The content of a file of this mode that has no other name, by a way without links; None for anything else."""
+    try:
+        with parent_of(path) as (parent, name), open(os.open(name, _FILE, dir_fd=parent), "rb") as file:
+            status = os.fstat(file.fileno())
+            return file.read(MAX_BYTES + 1) if status.st_mode == mode and status.st_nlink == 1 else None
+    except OSError:
+        return None
 
 
 def _start_afresh() -> None:

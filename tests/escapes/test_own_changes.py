@@ -1,0 +1,102 @@
+"""What the user does to protected paths while a command runs is not lost, whatever becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre.guard.quarantine import QUARANTINED
+from tests.support.confined import confined
+from tests.support.held import Held
+from tests.support.repositories import git, repository
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+
+@pytest.fixture
+def repo(place: Path) -> Path:
+    return repository(place / "repo")
+
+
+def kept(place: Path) -> dict[str, Path]:
+    """By the names that they had."""
+    found = [path for path in place.iterdir() if path.name.endswith(QUARANTINED)]
+    return {path.name.removesuffix(QUARANTINED).rpartition("-")[0]: path for path in found}
+
+
+async def test_new_files_of_the_user_are_kept_under_another_name(repo: Path, mounts: bool) -> None:
+    held = await Held(repo, "held", ":").begin()
+    (repo / "AGENTS.md").write_text("three hours of work")
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.local.json").write_text("{}")
+    result = await held.end()
+    copies = kept(repo)
+    assert copies.keys() == {"AGENTS.md", ".claude"}
+    assert copies["AGENTS.md"].read_text() == "three hours of work"
+    assert (copies[".claude"] / "settings.local.json").read_text() == "{}"
+    for name, copy in copies.items():
+        (said,) = [remark for remark in result.remarks if remark.startswith(f"{repo / name} is protected")]
+        assert said.endswith(f"What was there is now called {copy.name}.")
+
+
+async def test_a_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) -> None:
+    (repo / "AGENTS.md").write_text("before")
+    held = await Held(repo, "held", ":").begin()
+    (repo / "AGENTS.md").write_text("after")
+    result = await held.end()
+    if mounts:  # the command could not: so it was the user, and stays
+        assert (repo / "AGENTS.md").read_text() == "after"
+    else:
+        assert (repo / "AGENTS.md").read_text() == "before"
+        assert kept(repo)["AGENTS.md"].read_text() == "after"
+    assert [remark for remark in result.remarks if remark.startswith(f"{repo}/AGENTS.md ")]
+
+
+async def test_a_git_configuration_that_runs_no_more_programs_stays(repo: Path, mounts: bool) -> None:
+    held = await Held(repo, "held", ":").begin()
+    git(repo, "config", "user.email", "me@example.org")
+    git(repo, "config", "branch.main.remote", "origin")
+    await held.end()
+    assert git(repo, "config", "user.email") == "me@example.org"
+    assert git(repo, "config", "branch.main.remote") == "origin"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("core.fsmonitor", "evil"),
+        ("core.worktree", "/"),
+        ("remote.origin.url", "https://evil.example"),
+        ("remote.pushDefault", "https://evil.example"),
+    ],
+    ids=lambda setting: setting[0],
+)
+async def test_one_that_runs_more_or_leads_elsewhere_is_put_back_and_kept(
+    repo: Path, mounts: bool, setting: tuple[str, str]
+) -> None:
+    before = (repo / ".git" / "config").read_bytes()
+    held = await Held(repo, "held", ":").begin()
+    git(repo, "config", "user.email", "me@example.org")
+    git(repo, "config", *setting)
+    await held.end()
+    assert (repo / ".git" / "config").read_bytes() == before
+    assert "me@example.org" in kept(repo / ".git")["config"].read_text()
+
+
+async def test_a_configuration_with_another_name_or_mode_is_put_back(repo: Path, mounts: bool) -> None:
+    """By its other name it could be changed later."""
+    mode = (repo / ".git" / "config").stat().st_mode
+    both = "cp .git/config shared && ln -f shared .git/config; chmod 777 .git/config"
+    held = await Held(repo, "held", f"{{ {both}; }} 2>/dev/null").begin()
+    await held.end()
+    status = (repo / ".git" / "config").stat()
+    assert (status.st_nlink, status.st_mode) == (1, mode)
+
+
+async def test_copies_do_not_pile_up(repo: Path, mounts: bool) -> None:
+    for _ in range(3):
+        held = await Held(repo, "held", "echo evil > AGENTS.md").begin()
+        await held.end()
+    assert kept(repo)["AGENTS.md"].read_text() == "evil\n"
+    assert len([path for path in repo.iterdir() if path.name.endswith(QUARANTINED)]) == 1
