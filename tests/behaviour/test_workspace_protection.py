@@ -242,9 +242,9 @@ async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, m
             threads.append(threading.get_ident())
             super().__init__(plan)
 
-        def restore(self) -> list[str]:
+        def restore(self, *, goes_on: bool = False) -> list[str]:
             threads.append(threading.get_ident())
-            return super().restore()
+            return super().restore(goes_on=goes_on)
 
     monkeypatch.setattr("nacre.guard.Protection", Watched)
     assert (await run("mkdir .claude", place)).ok

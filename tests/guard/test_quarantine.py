@@ -88,13 +88,23 @@ def test_a_file_of_that_name_with_other_content_is_not_overwritten(place: Path) 
     assert sorted(path.read_text() for path in kept(place)) == ["forged", "work"]
 
 
-def test_what_differs_in_nothing_but_its_inode_is_not_kept(place: Path) -> None:
+def test_another_file_with_the_same_content_is_no_change(place: Path) -> None:
     (place / "config").write_text("same")
     guard = Guard([f"{place}/config"], [str(place)])
     (place / "other").write_text("same")
     (place / "other").rename(place / "config")
+    assert guard.restore() == []
+
+
+def test_one_that_can_be_written_by_another_name_is_replaced_and_not_kept(place: Path) -> None:
+    (place / "config").write_text("same")
+    guard = Guard([f"{place}/config"], [str(place)])
+    (place / "config").unlink()
+    (place / "other").write_text("same")
+    os.link(place / "other", place / "config")
     assert guard.restore() == [f"{place}/config is protected: it was changed, and has been put back."]
-    assert os.listdir(place) == ["config"]
+    assert sorted(os.listdir(place)) == ["config", "other"]
+    assert (place / "config").stat().st_nlink == 1
 
 
 def test_what_is_empty_is_not_kept(place: Path) -> None:

@@ -16,6 +16,7 @@ async def remember(plan: Plan) -> Protection | None:
     return await beside(Protection, plan) if looks else None
 
 
-async def restored(protection: Protection) -> list[str]:
-    """Beside the event loop; once begun it is done to the end, even if nobody waits any more."""
-    return await beside(protection.restore)
+async def restored(protection: Protection, *, goes_on: bool = False) -> list[str]:
+    """Beside the event loop; once begun it is done to the end, even if nobody waits any more. `goes_on`: the run does,
+    as a task."""
+    return await beside(protection.restore, goes_on=goes_on)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nacre.guard.birth_time import birth_ns
 
 
-class _Marks(NamedTuple):
+class Marks(NamedTuple):
     identity: tuple[int, int, int]
     """Device, inode and time of birth: the number of an inode that was removed may be given to the next one at once."""
     changed_ns: int
@@ -25,6 +25,17 @@ class _Marks(NamedTuple):
 class MountedPaths:
     def __init__(self, paths: Iterable[str]) -> None:
         self._before = {path: _marks(path) for path in paths}
+
+    @classmethod
+    def of(cls, before: dict[str, Marks | None]) -> MountedPaths:
+        """One that compares with these."""
+        mounted = cls(())
+        mounted._before = before
+        return mounted
+
+    @property
+    def marks(self) -> dict[str, Marks | None]:
+        return self._before
 
     def replaced(self) -> list[str]:
         """Those at which there is something else now, or that may have been written by another name."""
@@ -43,16 +54,16 @@ class MountedPaths:
         ]
 
 
-def _has_come_off(before: _Marks | None, after: _Marks | None) -> bool:
+def _has_come_off(before: Marks | None, after: Marks | None) -> bool:
     if before is None or after is None:
         return before is not after
     return before.identity != after.identity or (after.is_shared and before.changed_ns != after.changed_ns)
 
 
-def _marks(path: str) -> _Marks | None:
+def _marks(path: str) -> Marks | None:
     try:
         status = os.lstat(path)
     except OSError:
         return None
     shared = status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode)
-    return _Marks((status.st_dev, status.st_ino, birth_ns(path)), status.st_ctime_ns, shared)
+    return Marks((status.st_dev, status.st_ino, birth_ns(path)), status.st_ctime_ns, shared)

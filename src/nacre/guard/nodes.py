@@ -34,16 +34,16 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Not waiting: by now it may be a pipe."""
 
 
-class _Node(NamedTuple):
+class Node(NamedTuple):
     """A file, a link, or a directory with what is in it."""
 
     mode: int
     marks: tuple[int, ...]
-    """Tell a change: inode, size and times; of a file whose content is held its inode, of a directory that was looked
-    into nothing."""
+    """Tell a change: inode, size and times; of a file whose content is held its inode and its number of names, of a
+    directory that was looked into nothing."""
     content: bytes | None
     """Of a file, or the target of a link; None if it is too large, or neither."""
-    below: dict[str, _Node]
+    below: dict[str, Node]
 
     @property
     def whole(self) -> bool:
@@ -58,7 +58,7 @@ class Snapshot:
 
     __slots__ = ("__weakref__", "node", "obstacle")
 
-    def __init__(self, node: _Node | None, obstacle: str) -> None:
+    def __init__(self, node: Node | None, obstacle: str) -> None:
         self.node = node
         self.obstacle = obstacle
         """The obstacle on the way to it."""
@@ -84,6 +84,17 @@ class Guard:
                 path: known.get(path) or Snapshot(self._look(path, walk), walk.obstacle(path)) for path in paths
             }
         known.update(self._before)
+
+    @classmethod
+    def of(cls, before: dict[str, Snapshot], roots: Iterable[str]) -> Guard:
+        """One that compares with these."""
+        guard = cls((), roots)
+        guard._before = before
+        return guard
+
+    @property
+    def snapshots(self) -> dict[str, Snapshot]:
+        return self._before
 
     def restore(self, stays: Callable[[str], bool] = lambda _: False) -> list[str]:
         """Undo what has changed since; a sentence each. `stays`: whether a change to this path may."""
@@ -143,7 +154,7 @@ class Guard:
             return ""
         return f"a {'link' if stat.S_ISLNK(mode) else 'file'} was put at {obstacle}, and has been removed. {kept}"
 
-    def _look(self, path: str, walk: Walk) -> _Node | None:
+    def _look(self, path: str, walk: Walk) -> Node | None:
         try:
             parent, name = walk.parent(path)
             return self._node(name, parent)
@@ -151,20 +162,20 @@ class Guard:
             raise_if_lacking(error)
             return None
 
-    def _node(self, name: str, parent: int, depth: int = 0) -> _Node:
+    def _node(self, name: str, parent: int, depth: int = 0) -> Node:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         mode = status.st_mode
         self._entries -= 1
         if stat.S_ISDIR(mode):
             below = self._below(name, parent, depth)
-            return _Node(mode, _marks(status), None, {}) if below is None else _Node(mode, (), None, below)
+            return Node(mode, _marks(status), None, {}) if below is None else Node(mode, (), None, below)
         content = _remembered_content(name, parent, status, self._room)
         if content is None:
-            return _Node(mode, _marks(status), None, {})
+            return Node(mode, _marks(status), None, {})
         self._room -= len(content)
-        return _Node(mode, (status.st_ino,), content, {})
+        return Node(mode, (status.st_ino, status.st_nlink), content, {})
 
-    def _below(self, name: str, parent: int, depth: int) -> dict[str, _Node] | None:
+    def _below(self, name: str, parent: int, depth: int) -> dict[str, Node] | None:
         """What is in a directory; None where it is closed to us, or more or deeper than anybody needs."""
         if depth == _DEEPEST:
             return None
@@ -173,7 +184,7 @@ class Guard:
                 names = _names(fd, self._entries)
                 if names is None:
                     return None
-                found: dict[str, _Node] = {}
+                found: dict[str, Node] = {}
                 for child in names:
                     with contextlib.suppress(FileNotFoundError):  # gone meanwhile
                         found[child] = self._node(child, fd, depth + 1)
@@ -219,7 +230,7 @@ def _content(name: str, parent: int, status: os.stat_result, most: int) -> bytes
     return None if content is None or len(content) > most else content
 
 
-def _deed_at(path: str, before: _Node | None) -> str:
+def _deed_at(path: str, before: Node | None) -> str:
     try:
         with parent_of(path) as (parent, name):
             return _deed(before, parent, name)
@@ -227,7 +238,7 @@ def _deed_at(path: str, before: _Node | None) -> str:
         return "" if before is None else "removed"
 
 
-def _deed(before: _Node | None, parent: int, name: str) -> str:
+def _deed(before: Node | None, parent: int, name: str) -> str:
     """What has been done to it; empty for nothing."""
     try:
         if before is None:
@@ -238,14 +249,15 @@ def _deed(before: _Node | None, parent: int, name: str) -> str:
         return "" if before is None else "removed"
 
 
-def _is_still(node: _Node, name: str, parent: int) -> bool:
+def _is_still(node: Node, name: str, parent: int) -> bool:
     """Looks at no more than was there before. OSError: it is gone."""
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     if status.st_mode != node.mode:
         return False
     if node.content is not None:
-        most = len(node.content)
-        return node.marks == (status.st_ino,) and _content(name, parent, status, most) == node.content
+        # another file with the same content is as good, unless it can be written by another name
+        same_names = status.st_nlink == 1 or node.marks == (status.st_ino, status.st_nlink)
+        return same_names and _content(name, parent, status, len(node.content)) == node.content
     if node.marks:
         return node.marks == _marks(status)
     try:
@@ -271,7 +283,7 @@ def _names(fd: int, most: int) -> list[str] | None:
     return found
 
 
-def _put_back(name: str, before: _Node | None, parent: int) -> tuple[_Node | None, str]:
+def _put_back(name: str, before: Node | None, parent: int) -> tuple[Node | None, str]:
     """A new one is made beside it first: whoever looks finds one or the other. Returns what is there now, and a
     sentence about the other one, if there was any."""
     if before is not None and not before.whole:
@@ -288,9 +300,9 @@ def _put_back(name: str, before: _Node | None, parent: int) -> tuple[_Node | Non
     return made, quarantine(gone, name, parent) if gone else ""
 
 
-def _make(name: str, node: _Node, parent: int) -> _Node:
+def _make(name: str, node: Node, parent: int) -> Node:
     """The same again, with the inodes that it has now."""
-    below_now: dict[str, _Node] = {}
+    below_now: dict[str, Node] = {}
     if stat.S_ISLNK(node.mode):
         os.symlink(os.fsdecode(node.content or b""), name, dir_fd=parent)
     elif stat.S_ISDIR(node.mode):
@@ -310,4 +322,4 @@ def _make(name: str, node: _Node, parent: int) -> _Node:
             os.fchmod(fd, stat.S_IMODE(node.mode))
     if stat.S_ISDIR(node.mode):
         return node._replace(below=below_now)
-    return node._replace(marks=(os.stat(name, dir_fd=parent, follow_symlinks=False).st_ino,))
+    return node._replace(marks=(os.stat(name, dir_fd=parent, follow_symlinks=False).st_ino, 1))

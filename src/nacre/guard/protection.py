@@ -1,7 +1,8 @@
 """Everything that is looked at before and after one run, in one value.
 
 Runs that overlap share what was there before the first of them: a later one would take what another has just planted
-for the user's own, and put it back when that one has removed it. It is forgotten when the last of them has ended.
+for the user's own, and put it back when that one has removed it. It is forgotten when the last of them has ended. A run
+that goes on as a task is one of them until the task has ended, which is looked up when the next run begins.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 from weakref import WeakSet, WeakValueDictionary
 
 from nacre.guard import git_directories
@@ -16,8 +19,11 @@ from nacre.guard.git_config import MAX_BYTES, settings_that_run_programs
 from nacre.guard.mounted_paths import MountedPaths
 from nacre.guard.nested_repositories import Known, look_for, quarantine_new
 from nacre.guard.nodes import Guard, Snapshot
+from nacre.guard.packing import Scope, pack, unpack
 from nacre.guard.walking import parent_of
-from nacre.types import Plan
+
+if TYPE_CHECKING:
+    from nacre.types import Plan
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DESTINATION = re.compile(
@@ -34,6 +40,10 @@ _snapshots: WeakValueDictionary[str, Snapshot] = WeakValueDictionary()
 _running: WeakSet[Protection] = WeakSet()
 
 
+_of_tasks: dict[Protection, Callable[[], bool]] = {}
+"""Those of tasks, each with what tells whether the task has ended."""
+
+
 class Protection:
     unheld: frozenset[str] = frozenset()
     """Rules that the kernel has not enforced to the end; known after `restore`."""
@@ -41,11 +51,8 @@ class Protection:
     def __init__(self, plan: Plan) -> None:
         """Looks at what is there now, or was before the runs that have not ended. OSError: there was no descriptor to
         look with."""
-        self._plan = plan
-        self._repositories = frozenset(plan.repositories)
-        self._configurations = frozenset(
-            f"{each}/{name}" for each in plan.repositories for name in ("config", "config.worktree")
-        )
+        self._set_scope(Scope(plan.roots, plan.repositories, plan.own_code))
+        _release_ended()
         with _lock:
             self._guard = Guard(plan.watched, plan.roots, _snapshots)
             compared = [path for path in plan.mounted if path not in plan.own_code]
@@ -55,20 +62,71 @@ class Protection:
             self._nested = self._look_for_nested() if plan.repositories else {}
             _running.add(self)
 
-    def restore(self) -> list[str]:
-        """Undo what may not stay; a sentence each. It holds nothing afterwards."""
+    def _set_scope(self, scope: Scope) -> None:
+        self._scope = scope
+        self._repositories = frozenset(scope.repositories)
+        self._configurations = frozenset(
+            f"{each}/{name}" for each in scope.repositories for name in ("config", "config.worktree")
+        )
+
+    def save(self) -> bytes:
+        """All that `load` needs to compare, in another process."""
+        with _lock:
+            return pack(
+                (
+                    self._scope,
+                    {path: (each.node, each.obstacle) for path, each in self._guard.snapshots.items()},
+                    {path: (each.node, each.obstacle) for path, each in self._held.snapshots.items()},
+                    self._mounted.marks,
+                    self._covered.marks,
+                    self._git,
+                    self._nested,
+                )
+            )
+
+    @classmethod
+    def load(cls, data: bytes) -> Protection:
+        """As it was saved. ValueError: it is none."""
+        protection = cls.__new__(cls)
+        try:
+            scope, watched, held, mounted, covered, git, nested = unpack(data)
+            protection._set_scope(Scope(*scope))
+            protection._guard, protection._held = (
+                Guard.of({path: Snapshot(*each) for path, each in snapshots.items()}, scope.roots)
+                for snapshots in (watched, held)
+            )
+        except (AttributeError, TypeError) as error:
+            raise ValueError("not a saved protection") from error
+        protection._mounted, protection._covered = MountedPaths.of(mounted), MountedPaths.of(covered)
+        protection._git, protection._nested = git, nested
+        return protection
+
+    @property
+    def is_held(self) -> bool:
+        """For a task."""
+        return self in _of_tasks
+
+    def hold(self, has_ended: Callable[[], bool]) -> None:
+        """Later runs share its view until a task has ended; asked when the next of them begins, and only then."""
+        with _lock:
+            _of_tasks[self] = has_ended
+
+    def restore(self, *, goes_on: bool = False) -> list[str]:
+        """Undo what may not stay; a sentence each. It holds nothing afterwards, unless the run `goes_on`."""
         with _lock:
             said = [*self._guard.restore(self._is_harmless_change), *self._settle_mounted()]
             for directory, before in self._git.items():
                 said += git_directories.undo(directory, before, self._repositories)
-            if self._plan.repositories:
-                said += quarantine_new(self._plan.roots, self._plan.repositories, self._nested)
-            self.release()
+            if self._scope.repositories:
+                said += quarantine_new(self._scope.roots, self._scope.repositories, self._nested)
+            if not goes_on:
+                self.release()
         return said
 
     def release(self) -> None:
         """The run has ended, or never began: later ones need not share its view."""
         _running.discard(self)
+        _of_tasks.pop(self, None)
         self._guard = self._held = Guard((), ())
         self._git = {}
 
@@ -81,7 +139,7 @@ class Protection:
             if not self._is_harmless(path, self._held):
                 said += [undone] if (undone := self._held.restore_one(path)) else []
         for path in self._mounted.changed():
-            if path in self._plan.own_code:
+            if path in self._scope.own_code:
                 continue  # nacre writes there itself
             said.append(f"{path} was changed from outside while the command ran, which could not; it stays so.")
         for path in self._covered.replaced():
@@ -114,9 +172,9 @@ class Protection:
 
     def _look_for_nested(self) -> Known:
         """A path that another run may have made since is not known to be the user's."""
-        found = look_for(self._plan.roots, self._plan.repositories)
+        found = look_for(self._scope.roots, self._scope.repositories)
         for other in _running:
-            if not set(other._plan.roots).isdisjoint(self._plan.roots):
+            if not set(other._scope.roots).isdisjoint(self._scope.roots):
                 found = {each: parts & other._nested.get(each, frozenset()) for each, parts in found.items()}
         return found
 
@@ -131,10 +189,19 @@ def _read_unlinked(path: str, mode: int) -> bytes | None:
         return None
 
 
+def _release_ended() -> None:
+    """Of tasks that have ended."""
+    for protection, has_ended in list(_of_tasks.items()):
+        if has_ended():
+            with _lock:
+                protection.release()
+
+
 def _start_afresh() -> None:
     """After a fork: the runs are the parent's."""
     global _lock
     _lock = threading.RLock()
+    _of_tasks.clear()
     _snapshots.clear()
     _running.clear()
 

@@ -9,6 +9,8 @@ status.json    how it ended; there from then on, its space taken ahead as `statu
 control        the socket of its keeper; nobody answers there when that is gone
 stdin          a pipe by name, if it was started with its standard input open
 tmp            private directories of a confined one
+protection     the protected paths of its workspace as they were before it began; gone when they have been compared
+notes          what was put back then, each sentence ended by a NUL
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 TASK, PROCESS, STATUS, RESERVED = "task.json", "process.json", "status.json", "status.reserved"
 LOG, CONTROL, STDIN, SCRATCH = "output.log", "control", "stdin", "tmp"
 COMMAND = "command.txt"
+PROTECTION, NOTES = "protection", "notes"
 VERSION = 1
 
 LIVE = ".live"
