@@ -16,7 +16,7 @@ _DAMAGED = (
 )  # fmt: skip
 """What a field may be instead."""
 _FLAGS = ("merge", "keep", "reusable", "has_stdin", "has_state", "apart", "session", "stages", "waits")
-_WORDS = ("bash", "cwd", "private", "task", "ender")
+_WORDS = ("bash", "cwd", "private", "task", "protection", "ender")
 
 
 class Wire:
@@ -67,7 +67,13 @@ def _start(made: random.Random) -> dict[str, Any]:
 
 def _adoption(made: random.Random) -> dict[str, Any]:
     sizes = {name: made.randrange(1 << made.choice((1, 8, 40))) for name in ("cap", "seen")}
-    return {"task": _word(made), "detached": made.random() < 0.5, "live": made.random() < 0.5, **sizes}
+    return {
+        "task": _word(made),
+        "protection": _word(made),
+        "detached": made.random() < 0.5,
+        "live": made.random() < 0.5,
+        **sizes,
+    }
 
 
 def _environment(made: random.Random) -> dict[str, Any]:

@@ -54,7 +54,7 @@ START = Start(
     tag=7, timeout=120.0, grace=1.5, merge=False, keep=True, reusable=True, has_stdin=False, has_state=False,
     bash=b"/bin/bash", cwd=b"/", text=b"true", env=b"A=1\0B=2", confinement=b"read=/", cap=10,
 )  # fmt: skip
-PLACES = {"verb": 0, "tag": 1, "timeout": 2, "grace": 3, "flags": 4, "cap": 8, "text": 11, "size": 13}
+PLACES = {"verb": 0, "tag": 1, "timeout": 2, "grace": 3, "flags": 4, "cap": 9, "text": 12, "size": 14}
 
 
 @pytest.mark.parametrize(

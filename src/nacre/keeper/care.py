@@ -15,6 +15,7 @@ from nacre.keeper.drain import drain_rest
 from nacre.keeper.loop import Loop
 from nacre.keeper.precedence import precede
 from nacre.keeper.record import oom_kills
+from nacre.keeper.restoring import RESTORE_MAX_S, UNRESTORED, read_notes, spawn_restorer
 from nacre.keeper.run import GIVE_UP, KILL, Run
 from nacre.keeper.scratch import remove_scratch
 from nacre.keeper.spare import Spare
@@ -54,6 +55,9 @@ class Care:
         self.reached: dict[int, None] = {}
         """Tags of the last runs that have an ender: only what stays in their session is theirs. What an engine's
         program has made a daemon sees to containers, and ends when they do."""
+        self.restorers: dict[int, Run | None] = {}
+        """By pid: programs that put back the protected paths of a task that has ended; None for one that was given
+        up."""
         self.strangers: set[int] = set()
         """Those, by pid."""
         self.closing = False
@@ -93,6 +97,10 @@ class Care:
             if pid in self.keepers:
                 self.lose_keeper(self.keepers.pop(pid), status)
                 continue
+            if pid in self.restorers:
+                if (restored := self.restorers.pop(pid)) is not None:
+                    self.end_restoring(restored, status)
+                continue
             run = self.shells.pop(pid, None)
             if run is not None:
                 run.status = status
@@ -129,7 +137,7 @@ class Care:
 
     def adopt_one(self, pid: int) -> bool:
         """Find out whose this child is. False: nobody's, by intention."""
-        if pid in self.spare.pids or pid in self.keepers:
+        if pid in self.spare.pids or pid in self.keepers or pid in self.restorers:
             return False
         if self.reached and self.is_stranger(pid):
             self.strangers.add(pid)
@@ -202,6 +210,8 @@ class Care:
 
     def kill(self, run: Run, number: int, grace: float, who: str) -> None:
         """Somebody wants it to end."""
+        if run.over_at is not None:
+            return  # it has
         if run.kill_at is None:
             run.signal, run.grace = number, grace
             self.end(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
@@ -210,7 +220,7 @@ class Care:
             self.climb(run, timed=True)
 
     def end(self, run: Run, reason: bytes) -> None:
-        if run.kill_at is None:
+        if run.kill_at is None and run.over_at is None:
             self.adopt()
             stays = run.status is not None and run.record is None
             run.begin_ending(run.reason if stays else reason, self.adopt)
@@ -232,6 +242,8 @@ class Care:
         over = not members or run.kill_at is not None
         oom = _is_out_of_memory(run)
         if over and run.record is not None:
+            if self.restores(run):
+                return  # what it did to protected paths is undone before its end is told
             self.write_down(run, members, oom)
         if not run.ended:
             run.report(members, out_of_memory=oom)
@@ -257,10 +269,43 @@ class Care:
         """The end of a task."""
         record, run.record = run.record, None
         assert record is not None
+        assert run.over_at is not None
         drain_rest(run, record)
         outcome, words = account(run)
-        took = time.monotonic() - run.began
-        record.finish(outcome, words, took=took, cpu=run.meter.spent, left=members, out_of_memory=oom)
+        took = run.over_at - run.began
+        record.finish(outcome, words, took=took, cpu=run.meter.spent, left=members, out_of_memory=oom, notes=run.notes)
+
+    def restores(self, run: Run) -> bool:
+        """Whether the protected paths of an ended task are being put back; started if there is anything to compare."""
+        assert run.record is not None
+        if run.over_at is None:
+            run.over_at = time.monotonic()
+            if run.record.protection:
+                try:
+                    pid = spawn_restorer(run.record.folder, run.record.protection)
+                except OSError as error:
+                    run.notes = [UNRESTORED % error.strerror]
+                else:
+                    self.restorers[pid] = run
+                    self.loop.at(run.over_at + RESTORE_MAX_S, run.tag, lambda: self.give_up_restoring(run, pid))
+        return run in self.restorers.values()
+
+    def end_restoring(self, run: Run, status: int) -> None:
+        assert run.record is not None
+        try:
+            run.notes = read_notes(run.record.folder) if not status else [UNRESTORED % "the comparison failed"]
+        except OSError:
+            run.notes = [UNRESTORED % "the comparison failed"]
+        self.finish(run)
+
+    def give_up_restoring(self, run: Run, pid: int) -> None:
+        """It hangs, and may not even die."""
+        if self.restorers.get(pid) is not run:
+            return
+        self.restorers[pid] = None
+        send_signal(pid, signal.SIGKILL)
+        run.notes = [UNRESTORED % f"that took more than {RESTORE_MAX_S:g} seconds"]
+        self.finish(run)
 
     def drop(self, run: Run) -> None:
         self.runs.pop(run.tag, None)

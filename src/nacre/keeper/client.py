@@ -43,6 +43,8 @@ class Folder(NamedTuple):
     fd: int
     stdin: int | None = None
     """Its standard input, if that is to stay open."""
+    protection: bytes = b""
+    """See `Start.protection`."""
 
 
 class Asked(NamedTuple):
@@ -164,7 +166,7 @@ class Client:
             if plan.apart:
                 start.apart, start.private = True, private
             if folder is not None:
-                start.task, start.cap = os.fsencode(folder.task), plan.log
+                start.task, start.cap, start.protection = os.fsencode(folder.task), plan.log, folder.protection
                 start.has_stdin = plan.stdin is not None or folder.stdin is not None
             try:
                 if not plan.background:

@@ -22,20 +22,32 @@ if TYPE_CHECKING:
     from nacre.keeper.processes import Seen
 
 _WHOLE = 4096
+_NOTED = "Protected paths were put back; the disk had no room to say which."
 _FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Record:
-    __slots__ = ("_known_by", "control", "detached", "folder", "log", "task")
+    __slots__ = ("_known_by", "control", "detached", "folder", "log", "protection", "task")
 
     def __init__(
-        self, folder: int, task: bytes, cap: int, loop: Loop, orders: Orders, *, seen: int = 0, detached: bool = True
+        self,
+        folder: int,
+        task: bytes,
+        cap: int,
+        loop: Loop,
+        orders: Orders,
+        *,
+        seen: int = 0,
+        detached: bool = True,
+        protection: bytes = b"",
     ) -> None:
         """`folder` is its to close, whatever comes. OSError: it is none to write to."""
         self.folder = folder
         self.task = task
         self.detached = detached
         """It does not end with its host."""
+        self.protection = protection
+        """See `Start.protection`."""
         self._known_by = 0, 0
         try:
             self.log = Log(folder, cap, seen)
@@ -82,8 +94,9 @@ class Record:
         cpu: float,
         left: dict[int, Seen],
         out_of_memory: bool,
+        notes: list[str],
     ) -> None:
-        """`outcome`: its kind and its fields as JSON; `words`: the same for people."""
+        """`outcome`: its kind and its fields as JSON; `words`: the same for people; `notes`: what was put back."""
         words = f"{words}, out of memory" if out_of_memory else words
         when = "" if " after " in words else f" after {took:.1f} s"
         pieces = self.log.finish(f"[nacre: {words}{when}]")
@@ -109,18 +122,18 @@ class Record:
             "running": "[]",
             "log": _inline(log),
         }
+        if notes:
+            status["notes"] = f"[{quoted(_NOTED)}]"
         whole = _object(status | {"running": f"[{', '.join(rows)}]"})
         if len(whole) > _WHOLE:  # beyond what was taken ahead: then without some of the names
             while rows and len(whole) > _WHOLE:
                 rows.pop()
                 whole = _object(status | {"running": f"[{', '.join(rows)}]"})
+        noted = f"[{', '.join(map(quoted, notes))}]"
+        with_notes = _object(status | {"running": f"[{', '.join(rows)}]", "notes": noted})
         try:
-            fd = os.open(RESERVED, _FILE, dir_fd=self.folder)
-            try:
-                os.pwrite(fd, whole, 0)
-                os.ftruncate(fd, len(whole))
-            finally:
-                os.close(fd)
+            if not (notes and self._write_status(with_notes)) and not self._write_status(whole):
+                raise OSError  # without the notes there is room, unless its file is gone
             os.rename(RESERVED, STATUS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
         except OSError:
             pass  # somebody has removed its folder: then nobody wants to know
@@ -130,6 +143,19 @@ class Record:
             pass
         self.control.close()
         os.close(self.folder)
+
+    def _write_status(self, whole: bytes) -> bool:
+        """Where its space was taken. False: it takes more than there is on the disk. OSError: it is not there."""
+        fd = os.open(RESERVED, _FILE, dir_fd=self.folder)
+        try:
+            if os.pwrite(fd, whole, 0) < len(whole):
+                return False
+            os.ftruncate(fd, len(whole))
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return True
 
 
 _boot_id: str | None = None

@@ -80,7 +80,9 @@ class Run:
         "leftovers",
         "meter",
         "note",
+        "notes",
         "oom_kills",
+        "over_at",
         "patience",
         "pid",
         "pipes",
@@ -126,6 +128,10 @@ class Run:
         """Of one that has an ender: where its shell notes what became of it there."""
         self.oom_kills = 0
         """How many processes the kernel had ended for want of memory when it began, anywhere on the machine."""
+        self.over_at: float | None = None
+        """Of a task: when nothing of it was left."""
+        self.notes: list[str] = []
+        """Of a task: what was put back of the paths that are protected from it."""
         self.asleep = False
         self.suspect = False
         """It seemed to have too much memory, a moment ago."""

@@ -186,7 +186,7 @@ class Keeper(Launcher):
             early.check()  # what a host has given up is not to keep waiting what it has not, only to be ended
             text, stdin, state, folder = self.files_of(start, fds)
             if folder is not None:
-                record = Record(os.dup(folder), start.task, start.cap, self.loop, orders)
+                record = Record(os.dup(folder), start.task, start.cap, self.loop, orders, protection=start.protection)
                 held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
             noted = os.dup(state) if start.ender and state is not None else None
             shell = self.launch(start, control, early, record, text, stdin, state)
@@ -326,6 +326,7 @@ class Keeper(Launcher):
                 orders,
                 seen=adoption.seen,
                 detached=adoption.detached,
+                protection=adoption.protection,
             )
             record.begin(principal.pid, principal.pgid, run.tag)
         except OSError as error:

@@ -100,6 +100,7 @@ class Start:
         "keep",
         "merge",
         "private",
+        "protection",
         "reusable",
         "session",
         "stages",
@@ -135,6 +136,7 @@ class Start:
         waits: bool = False,
         ender: bytes = b"",
         deferred: bytes = b"",
+        protection: bytes = b"",
     ) -> None:
         self.tag = tag
         self.timeout = timeout
@@ -171,6 +173,9 @@ class Start:
         """Shell text that ends it, where signals from here do not reach it; empty for none."""
         self.deferred = deferred
         """Names of variables, as `environment_names` joins them: bash gets those when its tag and limits are set."""
+        self.protection = protection
+        """Of a task: the SHA-256 of the file in its folder that says what protected paths were like before, in
+        hexadecimal; empty if there is none."""
 
     def message(self) -> bytes:
         flags = (
@@ -194,6 +199,7 @@ class Start:
                 bytes([48 + flag for flag in flags]),
                 self.private,
                 self.task,
+                self.protection,
                 self.ender,
                 b"%d" % self.cap,
                 self.bash,
@@ -208,8 +214,8 @@ class Start:
     @classmethod
     def parse(cls, message: bytes) -> Start:
         try:
-            verb, tag, timeout, grace, flags, private, *others = message.split(b"\0", 14)
-            task, ender, cap, bash, cwd, text, deferred, length, rest = others
+            verb, tag, timeout, grace, flags, private, *others = message.split(b"\0", 15)
+            task, protection, ender, cap, bash, cwd, text, deferred, length, rest = others
             merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = _flags(flags)
             apart, session, stages, waits = rare
             size, wait = _whole(length), _seconds(grace)
@@ -244,6 +250,7 @@ class Start:
                 waits=waits,
                 ender=ender,
                 deferred=deferred,
+                protection=protection,
             )
         except ValueError as error:
             raise Garbled("start") from error
@@ -252,9 +259,11 @@ class Start:
 class Adoption:
     """From now on this run is a task. Its folder comes as a file."""
 
-    __slots__ = ("cap", "detached", "live", "seen", "task")
+    __slots__ = ("cap", "detached", "live", "protection", "seen", "task")
 
-    def __init__(self, *, task: bytes, cap: int, seen: int, detached: bool, live: bool) -> None:
+    def __init__(
+        self, *, task: bytes, cap: int, seen: int, detached: bool, live: bool, protection: bytes = b""
+    ) -> None:
         self.task = task
         self.cap = cap
         self.seen = seen
@@ -263,17 +272,22 @@ class Adoption:
         """It does not end with its host."""
         self.live = live
         """The run itself is meant, and not what it has left running."""
+        self.protection = protection
+        """As in `Start`."""
 
     def message(self) -> bytes:
-        return b"%b\0%b\0%d\0%d\0%d%d" % (ADOPT, self.task, self.cap, self.seen, self.detached, self.live)
+        flags = b"%d%d" % (self.detached, self.live)
+        return b"%b\0%b\0%b\0%d\0%d\0%b" % (ADOPT, self.task, self.protection, self.cap, self.seen, flags)
 
     @classmethod
     def parse(cls, message: bytes) -> Adoption:
         try:
-            verb, task, cap, seen, flags = message.split(b"\0")
+            verb, task, protection, cap, seen, flags = message.split(b"\0")
             detached, live = _flags(flags)
             if verb != ADOPT:
                 raise Garbled("adopt")
-            return cls(task=task, cap=_whole(cap), seen=_whole(seen), detached=detached, live=live)
+            return cls(
+                task=task, cap=_whole(cap), seen=_whole(seen), detached=detached, live=live, protection=protection
+            )
         except ValueError as error:
             raise Garbled("adopt") from error
