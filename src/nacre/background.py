@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from nacre.capture.record import Record
 from nacre.conclude import outcome_of, remarks_on
+from nacre.guard import remember, restored
 from nacre.keeper.client import Folder
-from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished
+from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished, never_began
 from nacre.keeper.live import Live
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
 from nacre.starting import started
 from nacre.tasks import store
 from nacre.tasks.making import check_room, new_folder, place_for, reference
+from nacre.tasks.protected import hold_for_task, notes_of, release_unless_held
 from nacre.tasks.sweep import tidy
 from nacre.types import Plan, Request, ToolContext
 
@@ -24,13 +26,20 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10.0
 """Seconds that only a keeper that was stopped can take."""
-_UNWATCHED = "Protected paths that the kernel cannot hold are not put back after a background task."
 
 
 async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) -> AsyncGenerator[Event, None]:
     """Started and Ended."""
     check_room(plan)
-    with new_folder(request, ctx, plan, "background") as folder:
+    try:
+        protection = await remember(plan)
+    except OSError as error:  # what it might do could not be undone
+        unstarted = outcome_of(never_began(error), plan)
+        yield Ended(
+            Result(command=request.command, cwd=plan.cwd, outcome=unstarted, remarks=plan.remarks, hidden=plan.hidden)
+        )
+        return
+    with release_unless_held(protection), new_folder(request, ctx, plan, "background", protection=protection) as folder:
         try:
             run = await started(engine, plan, ctx.cancel, folder=folder)
         except BaseException:
@@ -44,16 +53,20 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
         except BaseException:
             if not store.has_begun(folder.path):
                 store.discard(folder.path)  # the same; and if it is about to begin, it is called off
+            elif protection is not None:
+                hold_for_task(protection, folder.path)
             raise
         finally:
             if forget is not None:
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
+        if isinstance(happening, Going) and protection is not None:
+            hold_for_task(protection, folder.path)
         if pid is not None:
             yield Started(pid)
         if isinstance(happening, Going):
             tidy(place_for(plan))
-        remarks = [*plan.remarks, *([_UNWATCHED] if plan.watched else [])]
+        remarks = [*plan.remarks]
         if isinstance(happening, Going):
             assert pid is not None
             outcome: Outcome = Running(folder.task)
@@ -67,6 +80,10 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
                     seen = _printed(folder, plan)
                 except OSError as error:  # no descriptor left to read with
                     remarks.append(f"What it printed could not be read: {error.strerror}.")
+            if protection is not None and isinstance(happening, Vanished):
+                remarks += await restored(protection)
+            elif protection is not None and pid is not None:
+                remarks += notes_of(folder.path)
             if pid is None or isinstance(happening, Vanished):
                 store.discard(folder.path)
         yield Ended(

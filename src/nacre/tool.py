@@ -23,7 +23,7 @@ from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
 from nacre.frozen import frozen, replace
 from nacre.gate import Gate
-from nacre.guard import Protection, remember, restored
+from nacre.guard import Protection, remember
 from nacre.heap import note_output
 from nacre.hidden import Hidden
 from nacre.keeper.client import private_directory
@@ -193,7 +193,7 @@ class Bash:
                     if guard is not None:
                         guard.release()
                     raise
-            following = Following(run, collector, request, ctx, plan)
+            following = Following(run, collector, request, ctx, plan, guard)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
                 while isinstance(happening := await following.next(), Began | Printed):
@@ -212,7 +212,7 @@ class Bash:
                 if guard is None:
                     run.close()
                 else:  # goes on if this is cancelled again
-                    undone = await asyncio.shield(settled(run, guard, plan.grace))
+                    undone = await asyncio.shield(settled(run, following, plan.grace))
         finally:
             self._gate.leave()
             spill = collector.close()
@@ -302,7 +302,7 @@ def still_enforced(plan: Plan, guard: Protection | None, elsewhere: frozenset[st
     return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
 
 
-async def settled(run: Live, guard: Protection, grace: float) -> list[str]:
+async def settled(run: Live, following: Following, grace: float) -> list[str]:
     """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
     try:
         if run.listening:  # what an ended one has left running stays
@@ -313,7 +313,7 @@ async def settled(run: Live, guard: Protection, grace: float) -> list[str]:
                     await run.next()
     finally:
         run.close()
-        undone = await restored(guard)
+        undone = await following.restore()
     return undone
 
 

@@ -55,6 +55,8 @@ def kill(words: list[str]) -> int:
     else:
         for task in ended:
             say(_sentence(task, was_over=not before[task.id].alive))
+            for note in task.notes:
+                say(note)
     return 1 if survived else 0
 
 

@@ -138,6 +138,8 @@ class Bytes:
             self._put(self._screen.end())
         if self._task is not None:
             self._say(f"{sentence_on(self._task)}; to read on: --since {self._cursor}")
+            for note in self._task.notes:
+                self._say(note)
 
     def _put(self, data: bytes | str) -> None:
         try:

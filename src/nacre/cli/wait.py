@@ -65,6 +65,8 @@ def wait(words: list[str]) -> int:
     else:
         for task in waited.tasks:
             say(_sentence(task, waited, until))
+            for note in task.notes:
+                say(note)
         if waited.timed_out:
             say(f"waited {short_span(timeout or 0)} in vain")
     return _code(waited, until, any=any)

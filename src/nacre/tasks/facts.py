@@ -53,6 +53,7 @@ class Over(NamedTuple):
     duration: float
     out_of_memory: bool
     running: tuple[Process, ...]
+    notes: tuple[str, ...]
     bytes: int
     dropped: int
     problem: str
@@ -118,6 +119,7 @@ def over_from(data: Mapping[str, Any]) -> Over:
             duration=_number(data["duration"]),
             out_of_memory=_flag(data["out_of_memory"]),
             running=tuple([_process(each) for each in left]) if left else (),
+            notes=tuple([_text(each) for each in data["notes"]]) if "notes" in data else (),
             bytes=_whole(log["bytes"]),
             dropped=_whole(log["dropped"]),
             problem=_text(log["problem"]),

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections import deque
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
+from nacre.guard import Protection, restored
 from nacre.keeper.happenings import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
 from nacre.keeper.live import Elsewhere, Live
 from nacre.keeper.liverun import LiveRun
@@ -29,8 +31,18 @@ _RATHER = (
 
 
 class Following:
-    def __init__(self, run: Live, collector: Collector, request: Request, ctx: ToolContext, plan: Plan) -> None:
+    def __init__(
+        self,
+        run: Live,
+        collector: Collector,
+        request: Request,
+        ctx: ToolContext,
+        plan: Plan,
+        protection: Protection | None = None,
+    ) -> None:
+        """`protection`: what is compared when it has ended, by the keeper of the task that it becomes."""
         self._run = run
+        self._protection = protection
         self._collector = collector
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
@@ -42,6 +54,7 @@ class Following:
         """What has happened and was not told yet."""
         self._yielding = False
         """When that is told, it goes on as a task."""
+        self._is_promoted = False
         self._leftovers_stay = plan.leftovers == "keep"
         self.task: TaskRef | None = None
         """What goes on."""
@@ -77,7 +90,7 @@ class Following:
         try:
             from nacre.tasks.making import promote
 
-            task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0])
+            task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0], self._protection)
         except (InvalidRequest, OSError) as error:
             why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
             self.remarks.append(f"It could not go on as a task: {why}")
@@ -87,6 +100,7 @@ class Following:
         if task is None:
             return await self.next()
         self._take(task)
+        self._is_promoted = True
         self._run.let_go()
         return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
 
@@ -105,13 +119,26 @@ class Following:
             try:
                 from nacre.tasks.making import adopt
 
-                become = await adopt(run, *self._asked, self._began[0])
+                become = await adopt(run, *self._asked, self._began[0], self._protection)
             except OSError as error:
                 become = _not_loaded(error)
             if isinstance(become, TaskRef):
                 self._take(become)
             elif become:
                 self.remarks.append(f"What it left running is no task: {become}")
+
+    async def restore(self) -> list[str]:
+        """Undo what it did to protected paths; a sentence each. What goes on as a task may do it again: its keeper sees
+        to that, and later runs here share its view until then. Nothing is undone while its shell runs."""
+        if self._protection is None:
+            return []
+        if self.task is None or self._elsewhere is not None:
+            return await restored(self._protection)
+        from nacre.tasks.protected import hold_for_task
+
+        undone = [] if self._is_promoted else await restored(self._protection, goes_on=True)
+        hold_for_task(self._protection, os.path.dirname(self.task.output_file))
+        return undone
 
     def remark_on_waiting(self, last: Happening) -> None:
         """A model that sleeps to look at a task again is told what else it can do."""

@@ -14,11 +14,13 @@ import time
 
 from nacre.keeper.folder import LOG, PROCESS, STATUS, TASK
 from nacre.keeper.processes import read
+from nacre.keeper.restoring import UNRESTORED, has_protection, read_notes
 from nacre.result import Lost, Running
 from nacre.tasks.control import connect
 from nacre.tasks.facts import Asked, Begun, Over, asked_from, begun_from, over_from
 from nacre.tasks.folders import Folder, Unusable
 from nacre.tasks.layout import Layout, lay_out
+from nacre.tasks.store import default_directory
 from nacre.tasks.task import Task
 
 _ID = re.compile(r"bash-[0-9a-f]{8}")
@@ -103,6 +105,10 @@ def look(store: str, store_fd: int, name: str) -> Task | None:
         with Folder(store, store_fd, name) as folder:
             standing = Standing(folder)
             try:
+                if standing.lost and standing.begun is not None and has_protection(folder.fd):
+                    from nacre.tasks.protected import settle_lost  # hardly ever needed
+
+                    settle_lost(folder, standing.begun)
                 return task_of(folder, standing)
             finally:
                 standing.close()
@@ -148,6 +154,7 @@ def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, se
             stdin=asked.stdin,
             running=over.running,
             out_of_memory=over.out_of_memory,
+            notes=over.notes,
             problem=over.problem,
         )
     layout = lay_out(folder, asked, None) if layout is None else layout
@@ -177,8 +184,17 @@ def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, se
         timeout=asked.timeout,
         detached=asked.detached,
         stdin=asked.stdin,
+        notes=() if runs else _notes_of_lost(folder),
         problem=standing.problem,
     )
+
+
+def _notes_of_lost(folder: Folder) -> tuple[str, ...]:
+    try:
+        return tuple(read_notes(folder.fd))
+    except OSError:
+        own = os.path.dirname(folder.path) == default_directory()  # there it is undone as soon as nothing of it is left
+        return (UNRESTORED % "its keeper was killed",) if has_protection(folder.fd) and not own else ()
 
 
 def names_in(store_fd: int) -> list[str]:

@@ -11,6 +11,8 @@ from typing import Literal
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
+from nacre.guard import Protection
+from nacre.guard.restore_task import digest_of
 from nacre.hidden import remember
 from nacre.keeper.client import Folder
 from nacre.keeper.folder import LOG, STDIN
@@ -58,9 +60,11 @@ def new_folder(
     kind: Literal["background", "promoted", "adopted"],
     *,
     began: float | None = None,
+    protection: Protection | None = None,
 ) -> Iterator[Folder]:
     """A task's directory, open; whoever does not want it discards it. InvalidRequest: it cannot be kept."""
     place = place_for(plan)
+    saved = b"" if protection is None else protection.save()
     try:
         name, path = stores.create(
             place,
@@ -79,6 +83,7 @@ def new_folder(
                 "detached": kind != "adopted" or plan.detach,
             },
             stdin=plan.open_stdin,
+            protection=saved,
         )
     except OSError as error:
         raise stores.not_kept(place, error) from error
@@ -95,7 +100,7 @@ def new_folder(
         except OSError as error:
             stores.discard(path)
             raise stores.not_kept(place, error) from error
-        yield Folder(name, path, fd, stdin)
+        yield Folder(name, path, fd, stdin, digest_of(saved).encode() if saved else b"")
 
 
 def reference(folder: Folder, plan: Plan, pid: int, pgid: int) -> TaskRef:
@@ -108,7 +113,13 @@ def _log_name(plan: Plan, id: str) -> str:
 
 
 async def promote(
-    run: Live, collector: Collector, request: Request, ctx: ToolContext, plan: Plan, began: float
+    run: Live,
+    collector: Collector,
+    request: Request,
+    ctx: ToolContext,
+    plan: Plan,
+    began: float,
+    protection: Protection | None,
 ) -> tuple[TaskRef | None, list[Happening]]:
     """The task that it goes on as, or what has happened meanwhile: it has ended.
 
@@ -116,7 +127,7 @@ async def promote(
     """
     if not isinstance(run, LiveRun):
         return None, []
-    with new_folder(request, ctx, plan, "promoted", began=began) as folder:
+    with new_folder(request, ctx, plan, "promoted", began=began, protection=protection) as folder:
         try:
             seen = _begin_log(folder, plan, collector)
             answer, meanwhile = await _ask(run, folder, plan, seen=seen, detached=True, live=True)
@@ -134,11 +145,13 @@ async def promote(
         return None, meanwhile
 
 
-async def adopt(run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, began: float) -> TaskRef | str:
+async def adopt(
+    run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, began: float, protection: Protection | None
+) -> TaskRef | str:
     """What it left running as a task, or why not; nothing if that has ended by now."""
     try:
         check_room(plan)
-        with new_folder(request, ctx, plan, "adopted", began=began) as folder:
+        with new_folder(request, ctx, plan, "adopted", began=began, protection=protection) as folder:
             try:
                 answer, _ = await _ask(run, folder, plan, seen=0, detached=plan.detach, live=False)
             except BaseException:
@@ -158,7 +171,14 @@ async def _ask(
     run: LiveRun, folder: Folder, plan: Plan, *, seen: int, detached: bool, live: bool
 ) -> tuple[Adopted | NotAdopted, list[Happening]]:
     """The keeper's answer, and what has happened before it came."""
-    adoption = Adoption(task=os.fsencode(folder.task), cap=plan.log, seen=seen, detached=detached, live=live)
+    adoption = Adoption(
+        task=os.fsencode(folder.task),
+        cap=plan.log,
+        seen=seen,
+        detached=detached,
+        live=live,
+        protection=folder.protection,
+    )
     meanwhile: list[Happening] = []
     if not run.ask_adoption(adoption, folder.fd):
         return NotAdopted("it has ended", gone=True), meanwhile

@@ -12,7 +12,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import COMMAND, CONTROL, LIVE, LOG, PROCESS, RESERVED, SCRATCH, STDIN, TASK, VERSION
+from nacre.keeper.folder import (
+    COMMAND,
+    CONTROL,
+    LIVE,
+    LOG,
+    PROCESS,
+    PROTECTION,
+    RESERVED,
+    SCRATCH,
+    STDIN,
+    TASK,
+    VERSION,
+)
 from nacre.system import state_directory
 
 _LONGEST = 10_000
@@ -39,8 +51,9 @@ def live_names(store: str) -> list[str]:
         return []
 
 
-def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tuple[str, str]:
-    """A new task's id and directory, with what was asked in it and room for how it ends.
+def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False, protection: bytes = b"") -> tuple[str, str]:
+    """A new task's id and directory, with what was asked in it and room for how it ends. `protection`: what its keeper
+    compares at its end.
 
     OSError: it cannot be kept there; nothing is left of it.
     """
@@ -55,6 +68,8 @@ def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False) -> tupl
         text = "{\n" + ",\n".join(f' "{key}": {json.dumps(value)}' for key, value in rows.items()) + "\n}"
         _write(os.path.join(directory, RESERVED), b" " * (_RESERVE - 1) + b"\n")
         _write(os.path.join(directory, LOG), b"")
+        if protection:
+            _write(os.path.join(directory, PROTECTION), protection)
         if stdin:
             os.mkfifo(os.path.join(directory, STDIN), 0o600)
         draft = os.path.join(directory, f"{TASK}.new")
@@ -91,7 +106,7 @@ def has_begun(directory: str) -> bool:
 def discard(directory: str) -> None:
     """It has come to nothing. By name, which takes no descriptor: there may be none left."""
     store, name = os.path.split(directory)
-    files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROCESS, f"{PROCESS}.new", CONTROL)
+    files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROTECTION, PROCESS, f"{PROCESS}.new", CONTROL)
     for each in (*files, *_links(directory)):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))

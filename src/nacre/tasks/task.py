@@ -49,6 +49,8 @@ class Task:
     running: tuple[Process, ...] = ()
     """Processes of it that are still there although it is over."""
     out_of_memory: bool = False
+    notes: tuple[str, ...] = ()
+    """What was put back of the protected paths of its workspace when it had ended, a sentence each."""
     problem: str = ""
 
     @property
@@ -95,5 +97,6 @@ class Task:
             "stdin": self.stdin,
             "running": [process.to_dict() for process in self.running],
             "out_of_memory": self.out_of_memory,
+            "notes": list(self.notes),
             "problem": self.problem,
         }

@@ -43,6 +43,8 @@ _PARTS = 20
 _LEAST = 4
 """Bytes that are worth another look."""
 _COMMAND = 120
+_NOTES, _NOTE_CHARACTERS = 10, 1000
+"""Of a task, that are shown."""
 _IDS = ("task_id", "shell_id", "bash_id", "id")
 
 
@@ -277,9 +279,16 @@ def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
     if task.running:
         left = ", ".join(f"{process.pid} ({_short(process.command, hidden)})" for process in task.running[:5])
         text += f"\n{note(f'{len(task.running)} of its processes could not be ended: {left}')}"
+    text += "".join(f"\n{note(_on_one_line(each, hidden))}" for each in task.notes[:_NOTES])
+    if len(task.notes) > _NOTES:
+        text += f"\n{note(f'{len(task.notes) - _NOTES} more notes are in its status.json')}"
     if task.problem:
         text += f"\n{note(_short(task.problem, hidden))}"
     return text
+
+
+def _on_one_line(text: str, hidden: Hidden) -> str:
+    return " ".join(hidden.mask(text).split())[:_NOTE_CHARACTERS]
 
 
 def _short(text: str, hidden: Hidden) -> str:

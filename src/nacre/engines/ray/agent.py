@@ -91,7 +91,8 @@ class Agent:
                 run.cancel()
             collector = _collector(plan)
             undo.callback(collector.close)
-            following = Following(run, collector, Request(plan.text.decode("utf-8", "surrogateescape")), ctx, plan)
+            request = Request(plan.text.decode("utf-8", "surrogateescape"))
+            following = Following(run, collector, request, ctx, plan, guard)
             packs = Packs(following)
             undo.callback(packs.close)
             while packs.last is None:
@@ -104,7 +105,7 @@ class Agent:
                     yield [*pack]
             await following.adopt(packs.last)
             told = b"" if state is None else as_told_here(os.pread(state, _TOLD, 0), below, sent.workspace)
-            undone = await _restored(guard)
+            undone = await asyncio.shield(following.restore())
             unheld, guard = frozenset() if guard is None else guard.unheld, None
             remarks = tuple(_as_here(remark, sent.workspace) for remark in (*plan.remarks, *following.remarks, *undone))
             yield [*pack, Final(word=packs.last, task=following.task, remarks=remarks, told=told, unheld=unheld)]

@@ -1,0 +1,359 @@
+"""Protected paths hold for tasks too: what one plants is undone when it has ended, whoever is still there by then."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nacre import Request, Result, ToolContext
+from nacre.guard.quarantine import QUARANTINED
+from nacre.keeper.folder import NOTES, PROCESS, PROTECTION
+from nacre.result import Exited, Killed, Lost, Running
+from nacre.tasks import Tasks
+from nacre.tasks.facts import begun_from
+from nacre.tasks.kill import remains
+from nacre.tasks.store import default_directory
+from nacre.tasks.task import Task
+from nacre.tasks.tools import call
+from tests.support.confined import confined, run
+from tests.support.held import Held
+from tests.support.hosts import started_host
+from tests.support.lifeline import Gate
+from tests.support.repositories import repository
+from tests.support.unchecked import UNCHECKED
+from tests.support.waiting import PATIENCE, until
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+PLANTS = (
+    "ln -sf ~/.bashrc .git/COMMIT_EDITMSG; mkdir -p .claude; echo evil > .claude/settings.json; echo evil > AGENTS.md; "
+    "mkdir -p refs objects; echo 'ref: refs/heads/x' > HEAD; git init -q inner; "
+    "git -C inner config core.fsmonitor evil; (echo evil > .mcp.json) 2>/dev/null; true"
+)
+
+
+@pytest.fixture
+def repo(place: Path) -> Path:
+    made = repository(place / "repo")
+    (made / ".git" / "COMMIT_EDITMSG").unlink()
+    (made / ".mcp.json").write_text("before")
+    return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+def planted(repo: Path) -> list[str]:
+    """All of it that a tool of the user would find."""
+    names = [".git/COMMIT_EDITMSG", ".claude", "AGENTS.md", "HEAD", "inner/.git/config"]
+    found = [name for name in names if os.path.lexists(repo / name)]
+    return found + [".mcp.json"] * ((repo / ".mcp.json").read_text() != "before")
+
+
+def context(repo: Path, store: Path, **given: object) -> ToolContext:
+    return ToolContext(**{"access": "workspace", "working_dir": repo, "output_dir": store, **given})  # type: ignore[arg-type]
+
+
+async def begin(kind: str, command: str, gate: Gate, ctx: ToolContext) -> Result:
+    """A task that runs the command when the gate is opened."""
+    waiting = f"{gate.wait}; {command}"
+    if kind == "background":
+        request = Request(waiting, mode="background")
+    elif kind == "promoted":
+        request = Request(waiting, yield_after=0.01)
+    else:
+        request = Request(f"{{ {waiting}; }} >/dev/null 2>&1 & echo started")
+    result = await UNCHECKED.run(request, ctx)
+    assert result.task is not None, result
+    return result
+
+
+async def ended(store: Path, result: Result) -> Task:
+    assert result.task is not None
+    (task,) = (await Tasks(store).wait(result.task.id, timeout=PATIENCE)).tasks
+    return task
+
+
+def files_of(store: Path, result: Result) -> set[str]:
+    assert result.task is not None
+    return set(os.listdir(store / result.task.id))
+
+
+@pytest.mark.parametrize("kind", ["background", "promoted", "adopted"])
+async def test_what_a_task_plants_is_undone_when_it_has_ended(
+    repo: Path, store: Path, mounts: bool, gate: Gate, kind: str
+) -> None:
+    result = await begin(kind, PLANTS, gate, context(repo, store))
+    assert PROTECTION in files_of(store, result)
+    assert (store / str(result.task and result.task.id) / PROTECTION).stat().st_mode & 0o777 == 0o600
+    gate.open()
+    task = await ended(store, result)
+    assert (task.outcome, planted(repo)) == (Exited(0) if kind != "adopted" else task.outcome, [])
+    assert len(task.notes) == (5 if mounts else 6)
+    kept = [path.name.removesuffix(QUARANTINED) for path in repo.iterdir() if path.name.endswith(QUARANTINED)]
+    changed = [] if mounts else [".mcp.json"]
+    assert {name.rpartition("-")[0] for name in kept} == {".claude", "AGENTS.md", "HEAD", *changed}
+    assert task.to_dict()["notes"] == list(task.notes)
+    assert PROTECTION not in files_of(store, result)
+    again = await run("true", repo)
+    assert (again.remarks, planted(repo)) == ((), [])
+
+
+async def test_a_model_is_told_what_was_put_back(repo: Path, store: Path, gate: Gate) -> None:
+    result = await begin("background", "echo evil > AGENTS.md", gate, context(repo, store))
+    gate.open()
+    task = await ended(store, result)
+    text = await call("TaskOutput", {"task_id": task.id}, Tasks(store))
+    assert f"{repo}/AGENTS.md is protected: it was made, and has been removed." in text
+
+
+async def test_a_task_that_ends_at_once_says_it_in_the_same_result(repo: Path, store: Path, mounts: bool) -> None:
+    result = await UNCHECKED.run(Request("echo evil > AGENTS.md; exit 3", mode="background"), context(repo, store))
+    assert result.task is not None
+    task = await ended(store, result)
+    assert (task.outcome, planted(repo), len(task.notes)) == (Exited(3), [], 1)
+    if not isinstance(result.outcome, Running):
+        assert list(result.remarks) == list(task.notes)
+
+
+async def test_nothing_is_said_when_nothing_was_done(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+    result = await begin("background", "echo work > file", gate, context(repo, store))
+    gate.open()
+    task = await ended(store, result)
+    assert (task.outcome, task.notes) == (Exited(0), ())
+    assert "notes" not in json.loads((store / task.id / "status.json").read_text())
+    assert result.remarks == ()
+
+
+@pytest.mark.parametrize("access", ["restricted", "unrestricted"])
+async def test_where_nothing_is_protected_nothing_is_compared(repo: Path, store: Path, gate: Gate, access: str) -> None:
+    result = await begin("background", "true", gate, context(repo, store, access=access))
+    before = files_of(store, result)
+    gate.open()
+    await ended(store, result)
+    assert {PROTECTION, NOTES}.isdisjoint(before | files_of(store, result))
+
+
+async def test_a_task_that_is_killed_is_undone_too(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+    result = await UNCHECKED.run(
+        Request(f"{PLANTS}; touch planted; {gate.wait}", mode="background"), context(repo, store)
+    )
+    await until((repo / "planted").exists, "the plants")
+    assert result.task is not None
+    task = await Tasks(store).kill(result.task.id)
+    assert isinstance(task.outcome, Killed)
+    assert planted(repo) == []
+    assert task.notes
+
+
+HOST = """
+    import asyncio, sys
+    from nacre import Request, ToolContext
+    from nacre.frozen import replace
+    from tests.support.confined import HERE
+    from tests.support.unchecked import UNCHECKED
+    import nacre.sandbox.kernel
+    repo, store, command, mounts = sys.argv[1:]
+    if mounts != "True":
+        nacre.sandbox.kernel.kernel = lambda: replace(HERE, mounts=False, networks=False)
+    async def main():
+        ctx = ToolContext(access="workspace", working_dir=repo, output_dir=store)
+        result = await UNCHECKED.run(Request(command, mode="background"), ctx)
+        print(result.task.id, flush=True)
+        await asyncio.Event().wait()
+    asyncio.run(main())
+"""
+
+
+async def test_it_is_undone_when_the_program_that_started_it_was_killed(
+    repo: Path, store: Path, mounts: bool, gate: Gate
+) -> None:
+    with started_host(HOST, repo, store, f"{gate.wait}; {PLANTS}", mounts) as host:
+        assert host.stdout is not None
+        id = host.stdout.readline().strip()
+        host.kill()
+        host.wait()
+    gate.open()
+    (task,) = (await Tasks(store).wait(id, timeout=PATIENCE)).tasks
+    assert (task.outcome, planted(repo)) == (Exited(0), [])
+    assert task.notes
+
+
+async def test_what_one_of_two_tasks_has_planted_is_not_taken_for_the_users(
+    repo: Path, store: Path, mounts: bool, gate: Gate, tmp_path: Path
+) -> None:
+    other_gate = Gate(tmp_path / "other-gate")
+    command = f"{PLANTS}; touch planted; {gate.wait}"
+    first = await UNCHECKED.run(Request(command, mode="background"), context(repo, store))
+    await until((repo / "planted").exists, "the plants")
+    second = await begin("background", "true", other_gate, context(repo, store))
+    gate.open()
+    await ended(store, first)
+    assert planted(repo) == []
+    other_gate.open()
+    task = await ended(store, second)
+    assert planted(repo) == []
+    assert not [note for note in task.notes if "has been" in note]
+    other_gate.close()
+
+
+@pytest.mark.parametrize("task_ends_first", [True, False], ids=["task ends first", "run ends first"])
+async def test_a_later_run_shares_the_view_of_a_task(
+    repo: Path, store: Path, mounts: bool, gate: Gate, task_ends_first: bool
+) -> None:
+    """It neither takes the task's plants for the user's own, nor puts them back when they have been removed."""
+    command = f"{PLANTS}; touch planted; {gate.wait}"
+    result = await UNCHECKED.run(Request(command, mode="background"), context(repo, store))
+    await until((repo / "planted").exists, "the plants")
+    meanwhile = await Held(repo, "meanwhile", ":").begin()
+    if not task_ends_first:
+        await meanwhile.end()
+    gate.open()
+    await ended(store, result)
+    assert planted(repo) == []
+    if task_ends_first:
+        await meanwhile.end()
+    assert planted(repo) == []
+    assert [remark for remark in (await run("true", repo)).remarks if "has been" in remark] == []
+    assert planted(repo) == []
+
+
+async def test_what_the_user_changes_after_a_task_is_kept(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+    result = await begin("background", "true", gate, context(repo, store))
+    gate.open()
+    await ended(store, result)
+    (repo / "AGENTS.md").write_text("mine")
+    (repo / ".mcp.json").write_text("mine")
+    assert (await run("true", repo)).remarks == ()
+    assert ((repo / "AGENTS.md").read_text(), (repo / ".mcp.json").read_text()) == ("mine", "mine")
+
+
+async def test_what_the_user_changes_meanwhile_is_kept_under_another_name(
+    repo: Path, store: Path, mounts: bool, gate: Gate
+) -> None:
+    result = await begin("background", "true", gate, context(repo, store))
+    (repo / "AGENTS.md").write_text("three hours of work")
+    gate.open()
+    task = await ended(store, result)
+    (kept,) = [path for path in repo.iterdir() if path.name.endswith(QUARANTINED)]
+    assert kept.read_text() == "three hours of work"
+    assert task.notes[0].endswith(f"What was there is now called {kept.name}.")
+
+
+async def test_a_replaced_hidden_file_is_told_of(place: Path, store: Path, gate: Gate) -> None:
+    (place / "key").write_text("old")
+    ctx = context(place, store, hidden=("key",), allow_partial=True)
+    result = await begin("background", "true", gate, ctx)
+    (place / "new").write_text("new")
+    (place / "new").rename(place / "key")
+    gate.open()
+    task = await ended(store, result)
+    if "hidden" in result.enforced:
+        assert [note for note in task.notes if "not hidden from then on" in note]
+
+
+# when something goes wrong
+
+
+def spoil(saved: Path) -> None:
+    saved.write_bytes(b'["Scope"')
+
+
+def forge(saved: Path) -> None:
+    """It would have nacre write what it says."""
+    saved.write_bytes(saved.read_bytes().replace(b"AGENTS.md", b"forged.md"))
+
+
+def link(saved: Path) -> None:
+    saved.unlink()
+    saved.symlink_to("/etc/passwd")
+
+
+@pytest.mark.parametrize("how", [spoil, forge, link, Path.unlink])
+async def test_a_comparison_that_fails_is_told_of(
+    repo: Path, store: Path, gate: Gate, how: Callable[[Path], None]
+) -> None:
+    result = await begin("background", "exit 7", gate, context(repo, store))
+    assert result.task is not None
+    how(store / result.task.id / PROTECTION)
+    gate.open()
+    task = await ended(store, result)
+    assert task.outcome == Exited(7)
+    assert [note.partition(":")[0] for note in task.notes] == [
+        "Protected paths were not compared with what was there before this task"
+    ]
+
+
+async def lose(repo: Path, store: Path, gate: Gate) -> str:
+    """A task that has planted something, and whose keeper was killed."""
+    command = f"{PLANTS}; touch planted; {gate.wait}"
+    result = await UNCHECKED.run(Request(command, mode="background"), context(repo, store))
+    await until((repo / "planted").exists, "the plants")
+    assert result.task is not None
+    os.kill(json.loads((store / result.task.id / PROCESS).read_text())["keeper"][0], signal.SIGKILL)
+    return result.task.id
+
+
+async def test_whoever_looks_at_a_lost_task_undoes_what_it_did(
+    repo: Path, tmp_path: Path, mounts: bool, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = Path(default_directory())
+    id = await lose(repo, store, gate)
+    task = await until(lambda: next((each for each in [Tasks(store).get(id)] if each.notes), None), "the notes")
+    assert task is not None
+    assert (task.outcome, planted(repo)) == (Lost("its keeper was killed"), [])
+    assert Tasks(store).get(id).notes == task.notes
+
+
+async def test_the_next_run_of_the_program_undoes_what_a_lost_task_did(
+    repo: Path, store: Path, mounts: bool, gate: Gate
+) -> None:
+    id = await lose(repo, store, gate)
+    begun = begun_from(json.loads((store / id / PROCESS).read_text()))
+    await until(lambda: not remains(begun), "the end of its processes")
+    await run("true", repo)
+    assert planted(repo) == []
+
+
+async def test_what_lies_in_another_store_is_not_believed(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+    """A command may have forged all of it. This program still undoes what it remembers itself."""
+    id = await lose(repo, store, gate)
+    task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")
+    assert task is not None
+    assert [note.partition(": ")[2] for note in task.notes] == ["its keeper was killed. Look at them yourself."]
+    assert "AGENTS.md" in planted(repo)
+
+
+async def test_after_a_restart_of_the_machine_nothing_is_undone(
+    repo: Path, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = Path(default_directory())
+    id = await lose(repo, store, gate)
+    begun = json.loads((store / id / PROCESS).read_text())
+    (store / id / PROCESS).write_text(json.dumps({**begun, "boot": "another"}))
+    task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")
+    assert task is not None
+    assert task.outcome == Lost("the machine was restarted")
+    assert len(task.notes) == 1
+    assert "the machine was restarted" in task.notes[0]
+    assert "AGENTS.md" in planted(repo)
+
+
+async def test_a_saved_view_runs_nothing_when_it_is_read(repo: Path, store: Path, gate: Gate) -> None:
+    result = await begin("background", "true", gate, context(repo, store))
+    assert result.task is not None
+    saved = store / result.task.id / PROTECTION
+    assert isinstance(json.loads(saved.read_bytes()), list)
+    assert shlex.quote(str(repo)) in saved.read_text()
+    gate.open()
+    await ended(store, result)
