@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from nacre.capture.record import Record
 from nacre.conclude import outcome_of, remarks_on
+from nacre.errors import InvalidRequest
 from nacre.guard import remember, restored
 from nacre.keeper.client import Folder
 from nacre.keeper.happenings import Began, Going, LastWord, NeverBegan, Stopped, Vanished, never_began
@@ -17,7 +19,8 @@ from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Start
 from nacre.starting import started
 from nacre.tasks import store
 from nacre.tasks.making import check_room, new_folder, place_for, reference
-from nacre.tasks.protected import hold_for_task, notes_of, release_unless_held
+from nacre.tasks.place import Place
+from nacre.tasks.protected import hold_for_task, release_unless_held
 from nacre.tasks.sweep import tidy
 from nacre.types import Plan, Request, ToolContext
 
@@ -83,7 +86,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
             if protection is not None and isinstance(happening, Vanished):
                 remarks += await restored(protection)
             elif protection is not None and pid is not None:
-                remarks += notes_of(folder.path)
+                remarks += _notes_on(folder)
             if pid is None or isinstance(happening, Vanished):
                 store.discard(folder.path)
         yield Ended(
@@ -115,6 +118,14 @@ async def _settled(run: Live) -> tuple[int | None, Going | LastWord]:
     except TimeoutError:  # somebody has stopped its keeper
         return pid, NeverBegan(0, "its keeper does not answer") if pid is None else Going()
     return pid, happening
+
+
+def _notes_on(folder: Folder) -> tuple[str, ...]:
+    """What was put back when it had ended."""
+    with contextlib.suppress(OSError, InvalidRequest):  # no descriptor left to look with, or it was removed
+        task = Place(*os.path.split(folder.path)).find()
+        return () if task is None else task.notes
+    return ()
 
 
 def _printed(folder: Folder, plan: Plan) -> Captured:

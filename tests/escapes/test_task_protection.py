@@ -6,6 +6,8 @@ import json
 import os
 import shlex
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,6 +115,21 @@ async def test_a_model_is_told_what_was_put_back(repo: Path, store: Path, gate: 
     task = await ended(store, result)
     text = await call("TaskOutput", {"task_id": task.id}, Tasks(store))
     assert f"{repo}/AGENTS.md is protected: it was made, and has been removed." in text
+
+
+async def test_the_command_line_tells_it(repo: Path, store: Path, gate: Gate) -> None:
+    result = await begin("background", "echo evil > AGENTS.md", gate, context(repo, store))
+    gate.open()
+    task = await ended(store, result)
+
+    def nacre(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "nacre", *words, "--dir", str(store)]
+        return subprocess.run(command, capture_output=True, text=True, check=True)
+
+    for words in (("wait", task.id), ("output", task.id)):
+        assert f"nacre: {repo}/AGENTS.md is protected: it was made" in nacre(*words).stderr
+    (row,) = json.loads(nacre("tasks", "--all", "--json").stdout)["tasks"]
+    assert row["notes"] == list(task.notes)
 
 
 async def test_a_task_that_ends_at_once_says_it_in_the_same_result(repo: Path, store: Path, mounts: bool) -> None:

@@ -15,7 +15,7 @@ from nacre.errors import InvalidRequest
 from nacre.guard import Protection
 from nacre.guard.restore_task import restore, write_notes
 from nacre.keeper.folder import PROTECTION, STATUS
-from nacre.keeper.restoring import UNRESTORED, has_protection, read_notes
+from nacre.keeper.restoring import UNRESTORED, has_protection
 from nacre.tasks.facts import Begun
 from nacre.tasks.folders import Folder, Unusable
 from nacre.tasks.kill import begun_of, remains
@@ -80,17 +80,3 @@ def settle_lost(folder: Folder, begun: Begun) -> None:
 def _give_up(folder: Folder, why: str) -> None:
     write_notes(folder.fd, [UNRESTORED % why])
     os.unlink(PROTECTION, dir_fd=folder.fd)
-
-
-def notes_of(directory: str) -> list[str]:
-    """What was put back after it; nothing if it has not ended."""
-    try:
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return []
-    try:
-        return read_notes(fd)
-    except OSError:
-        return []
-    finally:
-        os.close(fd)

@@ -17,6 +17,7 @@ from nacre.keeper.folder import (
     CONTROL,
     LIVE,
     LOG,
+    NOTES,
     PROCESS,
     PROTECTION,
     RESERVED,
@@ -106,7 +107,7 @@ def has_begun(directory: str) -> bool:
 def discard(directory: str) -> None:
     """It has come to nothing. By name, which takes no descriptor: there may be none left."""
     store, name = os.path.split(directory)
-    files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROTECTION, PROCESS, f"{PROCESS}.new", CONTROL)
+    files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROTECTION, NOTES, PROCESS, f"{PROCESS}.new", CONTROL)
     for each in (*files, *_links(directory)):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
