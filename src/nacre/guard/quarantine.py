@@ -27,12 +27,15 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def quarantine(moved: str, name: str, parent: int) -> str:
     """Move `moved`, an entry of the open directory `parent` that was called `name`. Returns a sentence about it; none
     if it is the same as what is called `name` now. A link is removed, since its target says all there is to it, and so
-    are pipes and what is empty."""
+    are other names of a file, pipes, and what is empty."""
     status = os.stat(moved, dir_fd=parent, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         target = os.readlink(moved, dir_fd=parent)
         os.unlink(moved, dir_fd=parent)
         return f"What was there was a link to {target}."
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        os.unlink(moved, dir_fd=parent)
+        return "What was there was another name of a file, which stays."
     if stat.S_ISREG(status.st_mode) and not status.st_size:
         os.unlink(moved, dir_fd=parent)
         return "What was there was empty."
