@@ -129,6 +129,12 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
     own = find_own_code(tops)
     if own.links and not partial:
         raise own_code_exposed(own.links[0], "That is a link, which no mount can hold: name its target instead.")
+    if own.bytecode and not partial:
+        raise own_code_exposed(
+            own.bytecode[0],
+            "Python loads bytecode from there, and no mount can hold it: set PYTHONPYCACHEPREFIX to a directory "
+            "outside the workspace.",
+        )
     return own.paths
 
 
