@@ -148,21 +148,33 @@ def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
         fix_imports(roots, wanted.own_code)
     if not has_scratch(ctx):
         return  # nothing is kept for it, and it writes nowhere
+    from nacre.sandbox.own_code import links_on_the_way
+    from nacre.sandbox.workspace import is_below
+
     own = {
         "the directory for temporary files": (_place_for_scratch(wanted.access), "TMPDIR"),
         "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
         "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # these can allow anything
     }
-    for root in roots:
-        for what, (path, variable) in own.items():
-            real = os.path.realpath(path)
-            if real == root or real.startswith(root.rstrip("/") + "/"):
-                raise InvalidRequest(
-                    "bad_workspace",
-                    f"The workspace {root!r} would hold {'everything' if root == '/' else f'{what}, {real}'}.",
-                    field="working_dir",
-                    hint=f"Start in a directory of its own, or set {variable} to a place outside it.",
-                )
+    for what, (path, variable) in own.items():
+        real = os.path.realpath(path)
+        links = links_on_the_way(os.path.abspath(path))
+        for root in roots:
+            # a command could put a directory of its own in the place of a link
+            link = next((each for each in links if is_below(each, root)), None)
+            if is_below(real, root):
+                held = "everything" if root == "/" else f"{what}, {real}"
+            elif link is not None:
+                held = f"a link on the way to {what}, {link}"
+            else:
+                continue
+            raise InvalidRequest(
+                "bad_workspace",
+                f"The workspace {root!r} would hold {held}.",
+                field="working_dir",
+                hint=f"Start in a directory of its own, or set {variable} to a place outside it"
+                f"{'' if link is None else ', not by way of a link in it'}.",
+            )
 
 
 def _place_for_scratch(access: str) -> str:

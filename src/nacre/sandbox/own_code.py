@@ -16,6 +16,8 @@ from nacre.sandbox.workspace import is_below
 
 _PARTS_OF_PREFIX = ("pyvenv.cfg", "bin", "lib", "lib64")
 """Parts of an environment that Python loads or runs; the rest of its directory may be the project itself."""
+_MAX_LINKS = 40
+"""Links that Linux follows in one path before it gives up."""
 
 
 @frozen(kw_only=True)
@@ -90,12 +92,23 @@ def _is_inside(path: str, root: str) -> bool:
 
 
 def links_on_the_way(path: str) -> list[str]:
-    """The real place of every link that is followed to get there."""
+    """The real place of every link that is followed to get to an absolute path; links that lead to links as well."""
     found: list[str] = []
-    real = "/"
-    for name in path.strip("/").split("/"):
+    real, names = "/", path.split("/")[::-1]
+    while names and len(found) < _MAX_LINKS:
+        name = names.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            real = os.path.dirname(real)
+            continue
         step = os.path.join(real, name)
-        if os.path.islink(step):
-            found.append(step)
-        real = os.path.realpath(step)
+        try:
+            target = os.readlink(step)
+        except OSError:  # no link
+            real = step
+            continue
+        found.append(step)
+        names += target.split("/")[::-1]
+        real = "/" if target.startswith("/") else real
     return found
