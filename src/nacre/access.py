@@ -78,6 +78,7 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
     own_places: tuple[str, ...] = ()
     hidden = tuple(os.path.realpath(_placed(path, root, "hidden")) for path in ctx.hidden)
     mounts = _mounts(needed=bool(hidden))
+    hidden, exposed = _with_other_names(hidden, ctx, root, mounts)
     hidden += _shown_elsewhere(hidden, root, mounts)
     devices = device_paths(mounts)
     workspace = None
@@ -107,6 +108,7 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
         partial=ctx.allow_partial,
         workspace=workspace,
         hidden=hidden,
+        exposed=exposed,
         around=around(hidden, devices) if hidden else (),
         tops=list_tops() if len(devices) == 1 else around((), devices),
         own_code=own_code,
@@ -274,6 +276,29 @@ def _mounts(*, needed: bool) -> list[Mount]:
             field="hidden",
             hint="Mount /proc, or leave `hidden` out.",
         ) from error
+
+
+def _with_other_names(
+    hidden: tuple[str, ...], ctx: ToolContext, root: str, mounts: list[Mount]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Hidden files with their other names (hard links), and those of which not all names were found.
+    AccessUnavailable: there are such, and the caller does not take less."""
+    if not hidden:
+        return (), ()
+    from nacre.sandbox.other_names import find_other_names
+
+    near = [root, *(_placed(path, root, "writable") for path in ctx.writable)]
+    found, exposed = find_other_names(hidden, near, {mount.point for mount in mounts})
+    if exposed and not ctx.allow_partial:
+        raise AccessUnavailable(
+            "hidden_has_other_names",
+            f"{exposed[0]!r} is to be hidden and has another name (a hard link), which was not found: the file could "
+            "be read by it.",
+            field="hidden",
+            hint="Name the others in `hidden`, too (`find / -xdev -samefile` lists them), or replace the file by a "
+            "copy of itself; allow_partial=True hides the names that are known.",
+        )
+    return (*hidden, *found), exposed
 
 
 def _shown_elsewhere(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:

@@ -214,7 +214,7 @@ def _enforced(wanted: Wanted) -> tuple[str, ...]:
         out.add("protected")
     if wanted.workspace is None or not wanted.workspace.missing:
         out.add("protected-existing")
-    if not wanted.hidden:
+    if not wanted.hidden or wanted.exposed:
         out.add("hidden")
     return tuple(name for name in _ENFORCED if name not in out)
 

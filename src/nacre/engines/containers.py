@@ -120,9 +120,10 @@ class Containers(Engine):
             )
         _check_can_be_named((*made.roots, *made.found.mounted), self.name)
         workspace = made.found.workspace
+        exposed = {"hidden"} if wanted is not None and wanted.exposed else set()
         return Enforceable(
             confinement=b"",
-            enforced=enforced(made),
+            enforced=tuple(name for name in enforced(made) if name not in exposed),
             watched=workspace.missing,
             roots=workspace.roots,
             repositories=workspace.repositories,

@@ -66,6 +66,8 @@ class Wanted:
     partial: bool = False
     workspace: Workspace | None = None
     hidden: tuple[str, ...] = ()
+    exposed: tuple[str, ...] = ()
+    """Hidden files that another name shows: see `other_names.py`."""
     around: tuple[str, ...] = ()
     """Everything but devices and what is hidden."""
     tops: tuple[str, ...] = ()
@@ -196,7 +198,7 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
         "metadata": seccomp if restricted else kernel.mounts,
         "shared-memory": seccomp and not wanted.unix_sockets,
         **_protected_parts(wanted, kernel),
-        "hidden": bool(wanted.hidden) and (kernel.mounts or not _in_roots(wanted)),
+        "hidden": bool(wanted.hidden) and not wanted.exposed and (kernel.mounts or not _in_roots(wanted)),
         "tracing": True,
         "privileges": True,
         "kernel": seccomp,
