@@ -11,25 +11,21 @@ from pathlib import Path
 import pytest
 
 from nacre.engines import LOCAL, Bubblewrap, Engine
-from nacre.engines.bubblewrap import check
-from nacre.errors import EngineUnavailable
 from tests.support.confined import HERE, confined
 from tests.support.held import Held
+from tests.support.namespaces import BWRAP, skip_without_bubblewrap
 from tests.support.repositories import git, repository
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
-@pytest.fixture(params=["local", "bwrap"])
+@pytest.fixture(params=["local", BWRAP])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         if not HERE.mounts:
             pytest.skip("needs mount namespaces, which takes root")
         return LOCAL
-    try:
-        check("bwrap")
-    except EngineUnavailable as error:
-        pytest.skip(f"needs bubblewrap: {error}")
+    skip_without_bubblewrap()
     return Bubblewrap()
 
 
