@@ -11,6 +11,7 @@ import pytest
 
 from nacre.result import Exited
 from tests.escapes.inside import inside, needs_landlock, outside, python, tree
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -150,7 +151,7 @@ async def test_a_compiled_32_bit_program_changes_nothing(tmp_path: Path) -> None
     if not built.ok:
         pytest.skip(f"gcc makes no 32-bit programs here: {built.stderr.splitlines()[-1]}")
     before = tree(tmp_path)
-    result = await inside("./32", tmp_path, timeout=20)
+    result = await inside("./32", tmp_path, timeout=PATIENCE)
     assert (result.outcome, tree(tmp_path)) == (Exited(128 + signal.SIGSYS), before)
     if not (await outside("./32", tmp_path)).ok:
         pytest.skip("this kernel runs no 32-bit programs")
