@@ -36,8 +36,8 @@ def has_scratch(ctx: ToolContext) -> bool:
 
 
 def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None) -> Enforceable | None:
-    """What the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded before
-    somebody asks."""
+    """Rules that the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded
+    before somebody asks."""
     wanted = _wanted(ctx, env)
     if wanted is None:
         if all(getattr(limits, name) is None for name in _COSTS):
@@ -57,7 +57,7 @@ def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel
 
 
 def wanted_for(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
-    """What was asked for, for an engine that enforces it by itself; None if anything may be done."""
+    """The access that was asked for, for an engine that enforces it by itself; None if anything may be done."""
     wanted = _wanted(ctx, env)
     if wanted is not None:
         _check_roots(wanted, ctx)
@@ -141,7 +141,7 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
 
 
 def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
-    """What nacre itself keeps must be out of reach."""
+    """Raise InvalidRequest if a command could reach what nacre itself keeps."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
     if roots:
         from nacre.sandbox.fixed_imports import fix_imports
@@ -199,7 +199,7 @@ def _places_for_output(ctx: ToolContext) -> list[tuple[str, str]]:
 
 
 def _own_places(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of them inside what may be written that can be protected there."""
+    """Places for output inside what may be written that can be protected there."""
     from nacre.sandbox.workspace import is_below
 
     tops = [os.path.realpath(root) for root in roots]

@@ -1,4 +1,4 @@
-"""What a hostile review found, each as it was found."""
+"""Findings of a hostile review, each as it was found."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Project(NamedTuple):
     def host(
         self, command: str, *, python: str = "", env: dict[str, str] | None = None, **options: Any
     ) -> dict[str, Any]:
-        """What the program in it says of one command."""
+        """Run one command by the program in it; give what that says."""
         said: dict[str, Any] = json.loads(
             self.python_says(HOST, command, str(self.place), json.dumps(options), python=python, env=env)
         )

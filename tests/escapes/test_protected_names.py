@@ -1,4 +1,4 @@
-"""What other programs of the user read without being told to cannot be planted, wherever it is looked for."""
+"""Files that other programs of the user read without being told to cannot be planted, wherever they are looked for."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class _File(NamedTuple):
     names: int
     """How many it has."""
     known: set[tuple[_Identity | None, str]]
-    """Those that are hidden."""
+    """Names that are hidden."""
 
 
 class OtherNames(NamedTuple):
