@@ -2,6 +2,7 @@
 # usage: test-containers.sh [ARGUMENTS FOR PYTEST]
 #
 # The engines with podman and bubblewrap, which are installed if this is root and a Debian. Elsewhere they must be here.
+# Without arguments the tests of other suites that need bubblewrap as well: those suites run before it is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! { command -v podman && command -v bwrap; } >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
@@ -19,4 +20,5 @@ for program in podman docker; do
     fi
 done
 [[ $NACRE_TEST_CONTAINERS ]] || { echo "neither podman nor docker works here" >&2; exit 1; }
-exec .venv/bin/pytest --dist=load tests/engines "$@"
+.venv/bin/pytest --dist=load tests/engines "$@"
+(($#)) || exec .venv/bin/pytest --dist=load -m bubblewrap tests/escapes tests/cli

@@ -36,8 +36,8 @@ def has_scratch(ctx: ToolContext) -> bool:
 
 
 def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None) -> Enforceable | None:
-    """What the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded before
-    somebody asks."""
+    """Rules that the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded
+    before somebody asks."""
     wanted = _wanted(ctx, env)
     if wanted is None:
         if all(getattr(limits, name) is None for name in _COSTS):
@@ -57,7 +57,7 @@ def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel
 
 
 def wanted_for(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
-    """What was asked for, for an engine that enforces it by itself; None if anything may be done."""
+    """The access that was asked for, for an engine that enforces it by itself; None if anything may be done."""
     wanted = _wanted(ctx, env)
     if wanted is not None:
         _check_roots(wanted, ctx)
@@ -78,6 +78,7 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
     own_places: tuple[str, ...] = ()
     hidden = tuple(os.path.realpath(_placed(path, root, "hidden")) for path in ctx.hidden)
     mounts = _mounts(needed=bool(hidden))
+    hidden, exposed = _with_other_names(hidden, ctx, root, mounts)
     hidden += _shown_elsewhere(hidden, root, mounts)
     devices = device_paths(mounts)
     workspace = None
@@ -107,6 +108,7 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
         partial=ctx.allow_partial,
         workspace=workspace,
         hidden=hidden,
+        exposed=exposed,
         around=around(hidden, devices) if hidden else (),
         tops=list_tops() if len(devices) == 1 else around((), devices),
         own_code=own_code,
@@ -129,11 +131,17 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
     own = find_own_code(tops)
     if own.links and not partial:
         raise own_code_exposed(own.links[0], "That is a link, which no mount can hold: name its target instead.")
+    if own.bytecode and not partial:
+        raise own_code_exposed(
+            own.bytecode[0],
+            "Python loads bytecode from there, and no mount can hold it: set PYTHONPYCACHEPREFIX to a directory "
+            "outside the workspace.",
+        )
     return own.paths
 
 
 def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
-    """What nacre itself keeps must be out of reach."""
+    """Raise InvalidRequest if a command could reach what nacre itself keeps."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
     if roots:
         from nacre.sandbox.fixed_imports import fix_imports
@@ -142,21 +150,33 @@ def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
         fix_imports(roots, wanted.own_code)
     if not has_scratch(ctx):
         return  # nothing is kept for it, and it writes nowhere
+    from nacre.sandbox.own_code import links_on_the_way
+    from nacre.sandbox.workspace import is_below
+
     own = {
         "the directory for temporary files": (_place_for_scratch(wanted.access), "TMPDIR"),
         "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
         "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # these can allow anything
     }
-    for root in roots:
-        for what, (path, variable) in own.items():
-            real = os.path.realpath(path)
-            if real == root or real.startswith(root.rstrip("/") + "/"):
-                raise InvalidRequest(
-                    "bad_workspace",
-                    f"The workspace {root!r} would hold {'everything' if root == '/' else f'{what}, {real}'}.",
-                    field="working_dir",
-                    hint=f"Start in a directory of its own, or set {variable} to a place outside it.",
-                )
+    for what, (path, variable) in own.items():
+        real = os.path.realpath(path)
+        links = links_on_the_way(os.path.abspath(path))
+        for root in roots:
+            # a command could put a directory of its own in the place of a link
+            link = next((each for each in links if is_below(each, root)), None)
+            if is_below(real, root):
+                held = "everything" if root == "/" else f"{what}, {real}"
+            elif link is not None:
+                held = f"a link on the way to {what}, {link}"
+            else:
+                continue
+            raise InvalidRequest(
+                "bad_workspace",
+                f"The workspace {root!r} would hold {held}.",
+                field="working_dir",
+                hint=f"Start in a directory of its own, or set {variable} to a place outside it"
+                f"{'' if link is None else ', not by way of a link in it'}.",
+            )
 
 
 def _place_for_scratch(access: str) -> str:
@@ -179,7 +199,7 @@ def _places_for_output(ctx: ToolContext) -> list[tuple[str, str]]:
 
 
 def _own_places(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of them inside what may be written that can be protected there."""
+    """Places for output inside what may be written that can be protected there."""
     from nacre.sandbox.workspace import is_below
 
     tops = [os.path.realpath(root) for root in roots]
@@ -256,6 +276,29 @@ def _mounts(*, needed: bool) -> list[Mount]:
             field="hidden",
             hint="Mount /proc, or leave `hidden` out.",
         ) from error
+
+
+def _with_other_names(
+    hidden: tuple[str, ...], ctx: ToolContext, root: str, mounts: list[Mount]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Hidden files with their other names (hard links), and those of which not all names were found.
+    AccessUnavailable: there are such, and the caller does not take less."""
+    if not hidden:
+        return (), ()
+    from nacre.sandbox.other_names import find_other_names
+
+    near = [root, *(_placed(path, root, "writable") for path in ctx.writable)]
+    found, exposed = find_other_names(hidden, near, {mount.point for mount in mounts})
+    if exposed and not ctx.allow_partial:
+        raise AccessUnavailable(
+            "hidden_has_other_names",
+            f"{exposed[0]!r} is to be hidden and has another name (a hard link), which was not found: the file could "
+            "be read by it.",
+            field="hidden",
+            hint="Name the others in `hidden`, too (`find / -xdev -samefile` lists them), or replace the file by a "
+            "copy of itself; allow_partial=True hides the names that are known.",
+        )
+    return (*hidden, *found), exposed
 
 
 def _shown_elsewhere(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ from tests.adapters.conversation import (
 from tests.adapters.ending import ENDINGS, ended_by
 from tests.adapters.examples import does_what_it_says, shown_for
 from tests.support.lifeline import Lifeline
+from tests.support.users import free_uid
 from tests.support.waiting import TIME_LIMITS_S
 
 pytestmark = pytest.mark.framework
@@ -242,6 +243,8 @@ async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
 class AsNobody(NacreWorkspace):
     """Its commands are another user's, as they are in most containers."""
 
+    uid = 0
+
     async def run(
         self,
         command: WorkspaceCommand,
@@ -251,15 +254,15 @@ class AsNobody(NacreWorkspace):
         timeout: float | None = None,
     ) -> CommandResult:
         words = ["sh", "-c", command] if isinstance(command, str) else command
-        drop = ["setpriv", "--reuid=65534", "--clear-groups", *words]
+        drop = ["setpriv", f"--reuid={self.uid}", "--clear-groups", *words]
         return await super().run(drop, env=env, timeout=timeout)
 
 
 @pytest.fixture
 def place_of_nobody() -> Iterator[Path]:
-    """Not below `tmp_path`, which is for its owner only."""
+    """A directory of a user that nobody else is. Not below `tmp_path`, which is for its owner only."""
     place = Path(tempfile.mkdtemp())
-    os.chown(place, 65534, -1)
+    os.chown(place, free_uid(), -1)
     yield place
     shutil.rmtree(place)
 
@@ -308,7 +311,9 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
     ) -> None:
         """Root may do anything, and is let off by the suite; so this is somebody else then."""
         if os.geteuid() == 0:
-            backend = AsNobody(request.getfixturevalue("place_of_nobody"))
+            place = request.getfixturevalue("place_of_nobody")
+            backend = AsNobody(place)
+            backend.uid = place.stat().st_uid
         await super().test_permission_denied_uses_builtin_error(
             backend, has_real_posix_shell, filesystem_honors_shell_permissions
         )

@@ -11,6 +11,7 @@ from nacre.keeper.record import oom_kills
 from nacre.result import Exited, Signalled
 from nacre.tasks import Tasks
 from tests.support.cgroups import memory_group
+from tests.support.lifeline import Gate
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.linux
@@ -30,18 +31,22 @@ async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash:
 
 
 @pytest.mark.parametrize(("how", "outcome"), [("exec python3", Signalled(signal.SIGKILL)), ("python3", Exited(137))])
-async def test_running_out_of_memory_is_told_from_other_deaths(bash: Bash, how: str, outcome: object) -> None:
+async def test_running_out_of_memory_is_told_from_other_deaths(
+    bash: Bash, gate: Gate, how: str, outcome: object
+) -> None:
     tasks = Tasks()
     hog = "x = bytearray(200 << 20); print(len(x))"
     with memory_group(40 << 20) as members:
-        task = await begun(bash, f"echo $$ > {members}; sleep 0.2; {how} -c '{hog}'")
+        task = await begun(bash, f"echo $$ > {members}; {gate.wait}; {how} -c '{hog}'")
+        gate.open()
         await tasks.wait(task, timeout=PATIENCE)
     ended = tasks.get(task)
     assert (ended.outcome, ended.out_of_memory) == (outcome, True)
     seen = -1
     while seen != oom_kills():
         seen = oom_kills()
-        other = await begun(bash, "sleep 0.1; kill -9 $$")
+        other = await begun(bash, f"{gate.wait}; kill -9 $$")
+        gate.open()
         await tasks.wait(other, timeout=PATIENCE)
     assert not tasks.get(other).out_of_memory
 

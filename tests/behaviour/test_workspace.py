@@ -142,17 +142,16 @@ async def test_npm_installs_a_tarball_into_a_workspace(place: Path) -> None:
 
 
 async def test_semaphores_work(place: Path) -> None:
-    before = set(os.listdir("/dev/shm"))
+    name = f"nacre-test-{os.urandom(6).hex()}"
     locks = "import multiprocessing; multiprocessing.Lock().acquire(); print('locked')"
-    result = await run(f"{PYTHON} -c {shlex.quote(locks)}; echo x > /dev/shm/nacre-test-$$; ls /dev/shm", place)
+    result = await run(f"{PYTHON} -c {shlex.quote(locks)}; echo x > /dev/shm/{name}; ls /dev/shm", place)
     assert result.stdout.startswith("locked\n")
+    assert name in result.stdout.split()
     if HERE.mounts:
-        assert result.stdout.endswith(f"nacre-test-{result.pid}\n")
-        assert set(os.listdir("/dev/shm")) <= before | {
-            name for name in os.listdir("/dev/shm") if "nacre-test" not in name
-        }
+        assert result.stdout == f"locked\n{name}\n", "it sees nothing of the machine's"
+        assert not os.path.exists(f"/dev/shm/{name}")
     else:
-        Path(f"/dev/shm/nacre-test-{result.pid}").unlink()
+        os.unlink(f"/dev/shm/{name}")
 
 
 @pytest.mark.skipif(not HERE.terminals, reason="without mount namespaces a terminal would be beside those of the user")

@@ -10,9 +10,8 @@ import pytest
 from nacre import Bash
 from nacre.cli.engines import engines
 from nacre.cli.probes import Check
-from nacre.engines.bubblewrap import check
-from nacre.errors import EngineUnavailable
 from tests.cli.door import Nacre
+from tests.support.namespaces import BWRAP, skip_without_bubblewrap
 from tests.support.quoting import quote
 
 
@@ -40,23 +39,18 @@ def test_an_engine_that_is_not_here_is_said_to_be_missing(nacre: Nacre, tmp_path
 
 
 @pytest.mark.linux
+@pytest.mark.bubblewrap
 def test_a_command_runs_in_namespaces_of_its_own(nacre: Nacre) -> None:
-    try:
-        check("bwrap")
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
+    skip_without_bubblewrap()
     done = nacre("run", "--engine", "bwrap", "echo $$; exit 3")
     assert (done.code, int(done.out) < 100) == (3, True)
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize("engine", ["local", "bwrap"])
+@pytest.mark.parametrize("engine", ["local", BWRAP])
 def test_what_a_session_may_write_stays_where_it_was_begun(nacre: Nacre, tmp_path: Path, engine: str) -> None:
     if engine == "bwrap":
-        try:
-            check("bwrap")
-        except EngineUnavailable as error:
-            pytest.skip(str(error))
+        skip_without_bubblewrap()
     if not Bash().engine.confines:
         pytest.skip("nothing can be confined here")
     work, elsewhere = tmp_path / "work", tmp_path / "elsewhere"

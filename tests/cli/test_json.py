@@ -28,7 +28,7 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
     result = parsed(done)
     assert done.code == 3
     assert isinstance(result.pop("pid"), int)
-    assert 0 <= result.pop("duration") < 20
+    assert result.pop("duration") >= 0
     assert "".join(sorted(result.pop("output"))) == "".join(sorted("out\né\ufffd"))
     assert result == {
         "command": "echo out; printf 'é\\xff' >&2; exit 3",

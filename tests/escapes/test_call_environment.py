@@ -10,15 +10,14 @@ import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
 from nacre.engines import Bubblewrap
-from nacre.engines.bubblewrap import check
 from nacre.engines.ray.travel import Asked, Sent, laid_out, lean
 from nacre.environment import deferred_names
-from nacre.errors import EngineUnavailable
 from nacre.keeper.processes import TAG_VARIABLE
 from nacre.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Stage
 from tests.support.hosts import run_host
+from tests.support.namespaces import skip_without_bubblewrap
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import PATIENCE
 
@@ -103,11 +102,9 @@ async def test_code_from_a_call_runs_only_with_tag_and_limits(env: dict[str, str
 
 
 @pytest.mark.linux
+@pytest.mark.bubblewrap
 async def test_the_same_holds_in_namespaces(env: dict[str, str], tmp_path: Path) -> None:
-    try:
-        check("bwrap")
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
+    skip_without_bubblewrap()
     bash = Bash(UNCHECKED.profile, engine=Bubblewrap())
     for _ in range(_RUNS // 4):
         assert (await bash.run(Request("echo ran", env=env), context(tmp_path))).stdout == "ran\n"

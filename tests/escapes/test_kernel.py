@@ -11,6 +11,7 @@ import pytest
 
 from nacre.result import Exited
 from tests.escapes.inside import inside, needs_landlock, outside, python, tree
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -31,7 +32,7 @@ BY_SHELL = {
     "hostname": 'hostname "$(hostname)"',
     "date": 'date -s @"$(date +%s)" >/dev/null',
 }
-"""Those that would succeed outside do nothing there."""
+"""Calls that would succeed outside do nothing there."""
 
 CALLS = {
     **{f"clone-{flag:#x}": (56, 220, flag | 17, 0, 0, 0, 0) for flag in (1 << n for n in (17, *range(25, 31)))},
@@ -150,7 +151,7 @@ async def test_a_compiled_32_bit_program_changes_nothing(tmp_path: Path) -> None
     if not built.ok:
         pytest.skip(f"gcc makes no 32-bit programs here: {built.stderr.splitlines()[-1]}")
     before = tree(tmp_path)
-    result = await inside("./32", tmp_path, timeout=20)
+    result = await inside("./32", tmp_path, timeout=PATIENCE)
     assert (result.outcome, tree(tmp_path)) == (Exited(128 + signal.SIGSYS), before)
     if not (await outside("./32", tmp_path)).ok:
         pytest.skip("this kernel runs no 32-bit programs")

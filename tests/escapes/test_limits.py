@@ -17,6 +17,7 @@ from nacre.types import MIB, Access
 from tests.escapes.inside import inside, needs_landlock, outside
 from tests.support.lifeline import Lifeline
 from tests.support.unchecked import UNCHECKED
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008", "M-11")]
 
@@ -34,7 +35,7 @@ def python(program: str) -> str:
 
 
 async def run(
-    command: str, place: Path, limits: Limits, *, access: Access = "unrestricted", timeout: float = 60
+    command: str, place: Path, limits: Limits, *, access: Access = "unrestricted", timeout: float = PATIENCE
 ) -> Result:
     context = ToolContext(access=access, working_dir=place, limits=limits)
     return await UNCHECKED.run(Request(command, timeout=timeout), context)
@@ -328,7 +329,7 @@ async def test_more_children_of_one_process_than_one_look_at_the_kernel_s_list_s
 @needs_processes(MANY)
 async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, life: Lifeline) -> None:
     """The shell has ended, and what it left are children of the keeper, more than the kernel lists at once."""
-    request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=90)
+    request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=PATIENCE)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
     skip_unless_started(result)
     assert (result.outcome, len(result.ended), result.running) == (Exited(0), MANY, ())

@@ -14,6 +14,7 @@ from nacre import Limits
 from nacre.result import Exited
 from tests.escapes.inside import inside, needs_landlock, outside, python
 from tests.support.quoting import quote
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -135,7 +136,7 @@ async def test_nobody_is_reached(listeners: dict[str, Listener], tmp_path: Path,
     command = attempt.replace("{path}", "s").replace("{hidden}", f"nacre-test-{os.getpid()}")
     for name, port in ports.items():
         command = command.replace("{" + name + "}", str(port))
-    result = await inside(command, tmp_path, timeout=20)
+    result = await inside(command, tmp_path, timeout=PATIENCE)
     assert isinstance(result.outcome, Exited), result.output
     assert result.outcome.code != 0
     assert [name for name, each in listeners.items() if each.heard] == []
@@ -210,14 +211,14 @@ async def test_io_uring_cannot_be_set_up() -> None:
 
 @pytest.mark.skipif(shutil.which("ping") is None, reason="needs ping")
 async def test_ping_fails_at_once() -> None:
-    result = await inside("ping -c 1 -W 10 127.0.0.1", timeout=20)
+    result = await inside("ping -c 1 -W 10 127.0.0.1", timeout=PATIENCE)
     assert isinstance(result.outcome, Exited)
     assert result.outcome.code != 0
 
 
 async def test_a_name_is_not_looked_up() -> None:
     program = "import socket; socket.getaddrinfo('nacre.invalid', 80)"
-    result = await inside(python(program), timeout=20)
+    result = await inside(python(program), timeout=PATIENCE)
     assert result.outcome == Exited(1)
 
 

@@ -5,9 +5,13 @@ The program that confines commands loads modules while they run, and runs them u
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import marshal
 import os
+import shlex
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -78,7 +82,7 @@ class Project(NamedTuple):
     def host(
         self, command: str, *, python: str = "", env: dict[str, str] | None = None, **options: Any
     ) -> dict[str, Any]:
-        """What the program in it says of one command."""
+        """Run one command by the program in it; give what that says."""
         said: dict[str, Any] = json.loads(
             self.python_says(HOST, command, str(self.place), json.dumps(options), python=python, env=env)
         )
@@ -263,6 +267,65 @@ def test_a_refusal_says_what_to_do(project: Project) -> None:
     assert not (project.place / "ran").exists()
 
 
+# bytecode of nacre that Python keeps in the workspace
+
+TWO_COMMANDS = HOST.replace("print(", "nacre.run_sync('cat nowhere', access='restricted', cwd=place); print(")
+"""The second command fails, and nacre loads the module that explains why."""
+
+
+@pytest.fixture
+def package(project: Project) -> Path:
+    """nacre outside the workspace, where that user can read it."""
+    package = project.place.parent / "elsewhere" / "nacre"
+    package.parent.mkdir()
+    (project.place / SITE / "nacre").rename(package)
+    shutil.rmtree(project.place / ".venv")
+    return package
+
+
+def forge_bytecode(source: Path, statement: str) -> bytes:
+    """A `.pyc` file that Python takes for the one of this source file."""
+    status = source.stat()
+    code = compile(f"{source.read_text()}\n{statement}\n", str(source), "exec")
+    stamp = struct.pack("<III", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
+    return importlib.util.MAGIC_NUMBER + stamp + marshal.dumps(code)
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["made-before", "not-there-yet"])
+def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package: Path, exists: bool) -> None:
+    cache, trace = project.place / "cache", project.place.parent / "tmp" / "trace"
+    forged = project.place / "forged.pyc"
+    forged.write_bytes(forge_bytecode(package / "denials.py", f"open({str(trace)!r}, 'w').close()"))
+    forged.chmod(0o644)
+    if exists:
+        cache.mkdir()
+        shutil.chown(cache, project.place.stat().st_uid)
+    directory = shlex.quote(f"{cache}{package}")
+    plant = f"exec 2>/dev/null; mkdir -p {directory} && cp forged.pyc {directory}/denials.{CACHED}.pyc; echo ran"
+    env = {"PYTHONPATH": str(package.parent), "PYTHONPYCACHEPREFIX": str(cache)}
+    said = json.loads(project.python_says(TWO_COMMANDS, plant, str(project.place), "{}", python=BASE, env=env))
+    assert not trace.exists(), said
+    if not exists:
+        assert said["refused"] == "own_code_in_workspace", said
+        assert str(cache) in said["message"]
+        assert "PYTHONPYCACHEPREFIX" in said["message"]
+    elif "refused" not in said:
+        assert said["output"] == "ran\n", said
+        assert os.listdir(cache) == []
+
+
+def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
+    """The attempt above succeeds where nothing protects the directory."""
+    trace = project.place.parent / "tmp" / "trace"
+    planted = Path(f"{project.place}/cache{package}")
+    planted.mkdir(parents=True)
+    code = forge_bytecode(package / "denials.py", f"open({str(trace)!r}, 'w').close()")
+    (planted / f"denials.{CACHED}.pyc").write_bytes(code)
+    env = {"PYTHONPATH": str(package.parent), "PYTHONPYCACHEPREFIX": str(project.place / "cache")}
+    project.python_says(TWO_COMMANDS, ":", str(project.place), '{"unprotected": ["nacre"]}', python=BASE, env=env)
+    assert trace.exists()
+
+
 # where it is looked for
 
 
@@ -276,6 +339,29 @@ def test_the_environment_is_found_once_with_all_that_is_in_it(tmp_path: Path, mo
         monkeypatch.setattr(sys, name, str(top / ".venv"))
     assert find_own_code([str(top)]) == OwnCode(paths=(str(top / ".venv"),))
     assert find_own_code([str(top / ".venv" / "lib")]).paths == ()
+
+
+def test_a_cache_of_bytecode_is_protected_or_named_as_one_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = os.path.realpath(tmp_path)
+    package = os.path.realpath(os.path.dirname(nacre.__file__))
+    os.mkdir(f"{top}/cache")
+    os.symlink(f"{top}/cache", f"{top}/link")
+    os.makedirs(f"{top}/above/{package}")
+    found = {}
+    for prefix in ("cache", "new", "link", "above"):
+        monkeypatch.setattr(sys, "pycache_prefix", f"{top}/{prefix}")
+        found[prefix] = find_own_code([f"{top}/above{package}" if prefix == "above" else top])
+    monkeypatch.setattr(sys, "pycache_prefix", f"{top}/above")
+    elsewhere = find_own_code([f"{top}/above/unrelated"])
+    assert found == {
+        "cache": OwnCode(paths=(f"{top}/cache",)),
+        "new": OwnCode(bytecode=(f"{top}/new",)),
+        "link": OwnCode(paths=(f"{top}/cache",), links=(f"{top}/link",)),
+        "above": OwnCode(bytecode=(f"{top}/above{package}",)),
+    }
+    assert elsewhere == OwnCode()
 
 
 def test_an_environment_that_is_the_workspace_itself_keeps_its_own_parts(

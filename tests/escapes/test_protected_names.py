@@ -1,4 +1,4 @@
-"""What other programs of the user read without being told to cannot be planted, wherever it is looked for."""
+"""Files that other programs of the user read without being told to cannot be planted, wherever they are looked for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 NAMES = [each.name for each in AT_ROOTS]
 ISSUE = """.cursor .gemini .codex .agents .vscode .idea .envrc .gitmodules .husky .devcontainer .devcontainer.json
-AGENTS.md CLAUDE.md CLAUDE.local.md GEMINI.md .cursorrules .windsurf .claude .mcp.json .nacre""".split()
+AGENTS.md CLAUDE.md CLAUDE.local.md GEMINI.md .cursorrules .windsurf .claude .mcp.json .nacre .hg/hgrc
+.jj/repo/config.toml .lefthook.yml lefthook.yaml lefthook-local.yml mise.local.toml .mise/config.toml .config/mise.toml
+opencode.jsonc .opencode.json .roomodes .qwen .continue .github/instructions .github/agents .exrc .nvim.lua .nvimrc
+.dir-locals.el .trae .augment .crush.json QWEN.md WARP.md""".split()
+PARENTS = {name.partition("/")[0] for name in NAMES if "/" in name}
+"""Directories that hold protected names, and are ordinary themselves."""
 
 
 def plant(name: str) -> str:
@@ -50,7 +55,8 @@ async def test_no_protected_name_can_be_planted(place: Path, mounts: bool) -> No
     (place / "own").write_text("mine")
     before = contents(place)
     through, result = await attempts({str(number): plant(name) for number, name in enumerate(NAMES)}, place)
-    made = {str(path) for path in place.iterdir() if not is_quarantined(path)} - set(before) - {str(place / ".github")}
+    made = {str(path) for path in place.iterdir() if not is_quarantined(path)}
+    made -= {*before, *(str(place / name) for name in PARENTS)}
     assert made == set()
     assert len(through) == len(NAMES), "they could be made while it ran: each has been removed, and named"
     removed = [remark for remark in result.remarks if "and has been removed." in remark]
@@ -60,7 +66,7 @@ async def test_no_protected_name_can_be_planted(place: Path, mounts: bool) -> No
 
 async def test_none_that_exists_can_be_changed(place: Path, mounts: bool) -> None:
     for name in NAMES:
-        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).parent.mkdir(exist_ok=True, parents=True)
         if "." in name[1:] or name in (".envrc", ".goosehints"):
             (place / name).write_text("before")
         else:

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
 from nacre.engines import LOCAL, Bubblewrap, Engine
-from nacre.engines.bubblewrap import check
-from nacre.errors import EngineUnavailable
 from tests.support.confined import HERE, confined
 from tests.support.held import Held
+from tests.support.namespaces import BWRAP, skip_without_bubblewrap
 from tests.support.repositories import git, repository
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
-@pytest.fixture(params=["local", "bwrap"])
+@pytest.fixture(params=["local", BWRAP])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         if not HERE.mounts:
             pytest.skip("needs mount namespaces, which takes root")
         return LOCAL
-    try:
-        check("bwrap")
-    except EngineUnavailable as error:
-        pytest.skip(f"needs bubblewrap: {error}")
+    skip_without_bubblewrap()
     return Bubblewrap()
 
 
@@ -105,6 +103,32 @@ async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hid
     assert ("secret two" in result.stdout) <= ("hidden" not in result.enforced)
     assert "hidden" not in result.enforced
     assert [remark for remark in result.remarks if "not hidden from then on" in remark]
+
+
+async def test_a_directory_that_was_away_and_is_back_has_hidden_and_protected_nothing_meanwhile(
+    place: Path, engine: Engine
+) -> None:
+    """Somebody moves it away, puts a copy with the same files in its place, and moves it back."""
+    directory, away = place / ".github", place / "away"
+    (directory / "hooks").mkdir(parents=True)
+    (directory / "hooks" / "hook").write_text("before")
+    (directory / "key").write_text("secret")
+    read = "cat .github/key; echo evil > .github/hooks/hook; echo read; read -r _ < again"
+    os.mkfifo(place / "again")
+    held = await Held(place, "held", ":", read, engine=engine, hidden=(".github/key",)).begin()
+    directory.rename(away)
+    (directory / "hooks").mkdir(parents=True)
+    for name in ("key", "hooks/hook"):
+        os.link(away / name, directory / name)
+    ended = asyncio.create_task(held.end())
+    with await asyncio.to_thread((place / "again").open, "w") as gate:  # the command has come there
+        shutil.rmtree(directory)
+        away.rename(directory)
+        gate.write("go\n")
+    result = await ended
+    assert "secret" in result.stdout, "else this proves nothing"
+    assert {"hidden", "protected", "protected-existing"}.isdisjoint(result.enforced)
+    assert (directory / "hooks" / "hook").read_text() == "before"
 
 
 async def test_a_hidden_file_elsewhere_that_is_replaced_stays_hidden_or_is_not_called_so(

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -216,3 +217,33 @@ async def test_a_workspace_that_holds_what_nacre_keeps_is_refused(
         await Bash().run(Request("echo ran >ran"), ToolContext(access="workspace", working_dir=place))
     assert variable in caught.value.hint
     assert os.listdir(place) == []
+
+
+@needs_landlock
+@pytest.mark.parametrize("shape", ["link", "link-to-a-link", "link-above"])
+@pytest.mark.parametrize(
+    ("variable", "what"),
+    [
+        ("XDG_STATE_HOME", "nacre's own state"),
+        ("XDG_CONFIG_HOME", "nacre's settings"),
+        ("TMPDIR", "the directory for temporary files"),
+    ],
+)
+async def test_what_nacre_keeps_is_not_found_by_a_link_in_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, what: str, shape: str
+) -> None:
+    """A command could put a directory of its own in the place of the link."""
+    place = outside_first(tmp_path, monkeypatch)
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    link = place / "link"
+    link.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "first").symlink_to(link)
+    named = {"link": link, "link-to-a-link": tmp_path / "first", "link-above": link / "deep"}[shape]
+    monkeypatch.setenv(variable, str(named))
+    monkeypatch.setattr(tempfile, "tempdir", None if variable == "TMPDIR" else tempfile.tempdir)
+    with pytest.raises(InvalidRequest, match=what) as caught:
+        await Bash().run(Request("rm link; mkdir link"), ToolContext(access="workspace", working_dir=place))
+    assert str(link) in caught.value.message
+    assert (variable in caught.value.hint, link.is_symlink()) == (True, True)
+    monkeypatch.setenv(variable, str(tmp_path / "elsewhere" / "deep"))
+    assert (await Bash().run(Request("rm link"), ToolContext(access="workspace", working_dir=place))).ok

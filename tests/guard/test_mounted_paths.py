@@ -1,7 +1,8 @@
-"""Whether a mount was still on at the end of a run."""
+"""Whether a mount was on during the whole of a run."""
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -34,6 +35,51 @@ def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Pat
     place.rmdir()
     place.mkdir()
     assert mounted.replaced() == [str(place)], f"inode {inode}, then {place.stat().st_ino}"
+
+
+def tick(directory: Path) -> None:
+    """Wait until the clock of the file system goes on: two changes within one tick have the same time."""
+    directory.mkdir(exist_ok=True)
+    (directory / "first").touch()
+    before = (directory / "first").stat().st_ctime_ns
+
+    def ticked() -> bool:
+        (directory / "next").unlink(missing_ok=True)
+        (directory / "next").touch()
+        return (directory / "next").stat().st_ctime_ns > before
+
+    wait_until(ticked, "the clock of the file system")
+
+
+@pytest.mark.parametrize("moved", ["place/inner/key", "place/inner", "place"])
+def test_what_was_moved_away_and_back_is_seen(tmp_path: Path, moved: str) -> None:
+    """Its mount was away with it."""
+    key = tmp_path / "top" / "place" / "inner" / "key"
+    key.parent.mkdir(parents=True)
+    key.touch()
+    mounted = MountedPaths([str(key)])
+    tick(tmp_path / "clock")
+    assert mounted.replaced() == []
+    (tmp_path / "top" / moved).rename(tmp_path / "top" / "away")
+    (tmp_path / "top" / "away").rename(tmp_path / "top" / moved)
+    assert mounted.replaced() == [str(key)]
+    assert mounted.changed() == []
+
+
+def test_what_a_command_may_do_beside_it_is_not_taken_for_that(tmp_path: Path) -> None:
+    key = tmp_path / "top" / "inner" / "key"
+    key.parent.mkdir(parents=True)
+    key.touch()
+    mounted = MountedPaths([str(key)])
+    tick(tmp_path / "clock")
+    (key.parent / "new").touch()
+    (key.parent / "new").rename(key.parent / "other")
+    (tmp_path / "top" / "new").mkdir()
+    key.parent.chmod(0o700)
+    os.utime(tmp_path / "top", (1, 1))
+    assert mounted.replaced() == []
+    key.chmod(0o600)
+    assert mounted.changed() == [str(key)]
 
 
 def test_what_is_the_same_was_made_when_it_was_made(tmp_path: Path) -> None:

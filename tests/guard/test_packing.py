@@ -19,7 +19,7 @@ VALUES: list[Any] = [
     None,
     (1, "two", b"three", True),
     {(1, 2): frozenset({"a", "b"}), "key": None},
-    [NODE, Marks((1, 2, 3), 4, True), Planted({"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x")],
+    [NODE, Marks((1, 2, 3), 4, True, (5, 6, 7, 8)), Planted({"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x")],
     Scope(("/a",), (), ("/b",)),
 ]
 

@@ -35,7 +35,7 @@ from nacre.temporary import temporary_directory
 from nacre.types import Limits, Plan, StrPath, ToolContext
 
 _PRIVATE = ("/tmp", "/run")
-"""What other programs leave lying about, and their sockets."""
+"""Directories of other programs' temporary files and sockets."""
 _ALWAYS = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 _FILTER_FD, _OPTIONS_FD, _OWN_FD = 6, 7, 8
 _FROM_FILE = ("--args", str(_OPTIONS_FD))
@@ -54,7 +54,7 @@ class Bubblewrap(Engine):
     def __init__(self, program: str = "bwrap") -> None:
         self.program = program
         self._path = ""
-        """Where it was found to be, and to work."""
+        """The path at which it was found to work; empty before the first run."""
 
     def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
         wanted = wanted_for(ctx, env)
@@ -124,7 +124,7 @@ def _there(path: str) -> str:
 
 
 class _InNamespaces(Far):
-    """What is left running there, without the process that keeps the namespaces."""
+    """Report what is left running there, without the process that keeps the namespaces."""
 
     def __init__(self, program: str, letter: Letter, reply: Reply, *, discard: bool) -> None:
         super().__init__(letter, reply, discard=discard)
@@ -190,7 +190,7 @@ def flags(wanted: Wanted | None, *, cwd: str, letter: str, scratch: bool) -> lis
 
 
 def _filter(wanted: Wanted) -> bytes:
-    """What namespaces leave open: sockets of other programs, and what of the kernel nobody needs."""
+    """Close what namespaces leave open: sockets of other programs, and what of the kernel nobody needs."""
     machine = platform.machine()
     if machine not in ("x86_64", "aarch64"):
         return b""
@@ -214,14 +214,14 @@ def _enforced(wanted: Wanted) -> tuple[str, ...]:
         out.add("protected")
     if wanted.workspace is None or not wanted.workspace.missing:
         out.add("protected-existing")
-    if not wanted.hidden:
+    if not wanted.hidden or wanted.exposed:
         out.add("hidden")
     return tuple(name for name in _ENFORCED if name not in out)
 
 
 @lru_cache(maxsize=8)
 def check(program: str) -> str:
-    """Where it is. EngineUnavailable: it is not here, or may not do here what it is for."""
+    """Its path. EngineUnavailable: it is not here, or may not do here what it is for."""
     words = said_by([program, *_ALWAYS, "--ro-bind", "/", "/", "--proc", "/proc", "true"])
     path = shutil.which(program)
     if words is None or path is None:

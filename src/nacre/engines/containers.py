@@ -86,7 +86,7 @@ class Containers(Engine):
         self._containers = Shared[Made, Container](Container.close)
         self._process = os.getpid()
         self._alarm: asyncio.AbstractEventLoop | None = None
-        """Where it is going to be looked for idle ones."""
+        """The event loop in which idle ones are going to be looked for."""
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
         """It need not be here: the container says if it is not there."""
@@ -120,9 +120,10 @@ class Containers(Engine):
             )
         _check_can_be_named((*made.roots, *made.found.mounted), self.name)
         workspace = made.found.workspace
+        exposed = {"hidden"} if wanted is not None and wanted.exposed else set()
         return Enforceable(
             confinement=b"",
-            enforced=enforced(made),
+            enforced=tuple(name for name in enforced(made) if name not in exposed),
             watched=workspace.missing,
             roots=workspace.roots,
             repositories=workspace.repositories,
@@ -203,13 +204,13 @@ class Containers(Engine):
             self._containers.drop(made, container)
 
     def _drop_outdated(self, made: Made) -> None:
-        """Of what was made alike before something else came to be covered."""
+        """Drop containers that were made alike before something else came to be covered."""
         for other, container in self._containers.items():
             if other != made and replace(other, found=made.found) == made:
                 self._containers.drop(other, container)
 
     def _start_afresh_after_fork(self) -> None:
-        """Those are the other process's, which may end them."""
+        """Forget the containers of the other process, which may end them."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._containers = Shared(Container.close)
@@ -239,8 +240,8 @@ class Containers(Engine):
 
 
 def _check_countable(limits: Limits, name: str) -> None:
-    """What a process has used that is dead and was nobody's in there, nobody can tell. A profile's own bound, far off
-    as it is, holds for each process."""
+    """Refuse a limit on computing: what a dead process has used that was nobody's in there, nobody can tell. A
+    profile's own bound, far off as it is, holds for each process."""
     if limits.cpu is not None:
         raise AccessUnavailable(
             "access_unavailable",

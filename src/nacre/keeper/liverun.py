@@ -44,7 +44,7 @@ from nacre.types import Plan
 _DYING = 0.02
 _KEEPER_LATE = 10.0
 """Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
-_STARVED_ROUNDS = 12
+_STARVED_ROUNDS = 30
 """How often that time is given again to a keeper that is at work: a storm of processes may leave it next to none."""
 
 

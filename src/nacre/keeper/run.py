@@ -33,7 +33,7 @@ _FREEZE_ROUNDS = 5 if LINUX else 0
 """Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
 _GIVE_UP_GROWING = 10.0
 """Seconds after which even a run that brings forth new processes all the time is given up."""
-_GIVE_UP_STARVED = 120.0
+_GIVE_UP_STARVED = 300.0
 """The same for one whose processes were killed and wait for a processor to end on."""
 _MANY_MEMBERS = 200
 """Processes of a run that are stopped before anything is looked up about them, if there are more."""

@@ -1,4 +1,4 @@
-"""Finds nacre's own code inside a workspace: the package, and the environment of the Python that runs it.
+"""Finds nacre's own code inside a workspace: the package, the environment of the Python that runs it, and its bytecode.
 
 This program loads modules from there while commands run, and runs them unconfined; so does the next start of Python
 (`.pth` files, `pyvenv.cfg`). Looks at the file system, changes nothing.
@@ -16,6 +16,8 @@ from nacre.sandbox.workspace import is_below
 
 _PARTS_OF_PREFIX = ("pyvenv.cfg", "bin", "lib", "lib64")
 """Parts of an environment that Python loads or runs; the rest of its directory may be the project itself."""
+_MAX_LINKS = 40
+"""Links that Linux follows in one path before it gives up."""
 
 
 @frozen(kw_only=True)
@@ -26,20 +28,29 @@ class OwnCode:
     """Real paths that have to stay as they are."""
     links: tuple[str, ...] = ()
     """Links by which this program finds its code. No mount holds a link."""
+    bytecode: tuple[str, ...] = ()
+    """Directories of `sys.pycache_prefix` that no mount can hold: they do not exist yet, or contain the workspace."""
 
 
 def find_own_code(roots: Iterable[str]) -> OwnCode:
     """`roots` are real paths."""
     tops = tuple(roots)
-    places, links = _places((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    prefixes = (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
+    places, links = _places(prefixes)
     paths = [path for place in places for path in _parts(place, tops)]
+    cache = os.path.abspath(sys.pycache_prefix) if sys.pycache_prefix else ""
+    bytecode: list[str] = []
+    if cache:
+        links = (*links, *links_on_the_way(cache))
+        cached, bytecode = _split_cache(os.path.realpath(cache), places, tops)
+        paths += cached
     kept = tuple(dict.fromkeys(path for path in paths if not any(_is_inside(path, other) for other in paths)))
     loose = [
         link
         for link in links
         if any(is_below(link, top) for top in tops) and not any(is_below(link, path) for path in kept)
     ]
-    return OwnCode(paths=kept, links=tuple(loose))
+    return OwnCode(paths=kept, links=tuple(loose), bytecode=tuple(bytecode))
 
 
 @lru_cache(maxsize=8)  # this program stays where it is; to look takes longer than all the rest of a plan
@@ -63,17 +74,41 @@ def _parts(place: str, roots: tuple[str, ...]) -> list[str]:
     return [part for part in parts if any(_is_inside(part, root) for root in roots) and os.path.exists(part)]
 
 
+def _split_cache(cache: str, places: tuple[str, ...], roots: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The directories inside the roots from which Python loads bytecode, those that a mount can hold and the others.
+
+    Python does not check who wrote a `.pyc` file: one with the right time and size takes the place of a module."""
+    if any(_is_inside(cache, root) for root in roots):
+        return ([cache], []) if os.path.isdir(cache) else ([], [cache])
+    if cache == "/":
+        return [], []  # bytecode is beside its source then, and protected with it
+    # the cache repeats the whole path of each source file, so a workspace below it may be part of the cache
+    copies = [cache + place for place in places]
+    return [], [copy for copy in copies if any(is_below(copy, root) or is_below(root, copy) for root in roots)]
+
+
 def _is_inside(path: str, root: str) -> bool:
     return path != root and is_below(path, root)
 
 
 def links_on_the_way(path: str) -> list[str]:
-    """The real place of every link that is followed to get there."""
+    """The real place of every link that is followed to get to an absolute path; links that lead to links as well."""
     found: list[str] = []
-    real = "/"
-    for name in path.strip("/").split("/"):
+    real, names = "/", path.split("/")[::-1]
+    while names and len(found) < _MAX_LINKS:
+        name = names.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            real = os.path.dirname(real)
+            continue
         step = os.path.join(real, name)
-        if os.path.islink(step):
-            found.append(step)
-        real = os.path.realpath(step)
+        try:
+            target = os.readlink(step)
+        except OSError:  # no link
+            real = step
+            continue
+        found.append(step)
+        names += target.split("/")[::-1]
+        real = "/" if target.startswith("/") else real
     return found

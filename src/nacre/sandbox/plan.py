@@ -47,7 +47,7 @@ CACHES = {
 
 
 def caches_to_move(env: Mapping[str, str], workspace: Workspace) -> tuple[tuple[str, str], ...]:
-    """Those that are out of reach, unless the caller has moved them himself."""
+    """Caches that are out of reach, unless the caller has moved them himself."""
     home = env.get("HOME", "")
     return tuple(
         (name, below)
@@ -58,7 +58,7 @@ def caches_to_move(env: Mapping[str, str], workspace: Workspace) -> tuple[tuple[
 
 @frozen(kw_only=True)
 class Wanted:
-    """What a caller asks for, every path real and absolute."""
+    """The access that a caller asks for, every path real and absolute."""
 
     access: Confined
     network: Network = False
@@ -66,6 +66,8 @@ class Wanted:
     partial: bool = False
     workspace: Workspace | None = None
     hidden: tuple[str, ...] = ()
+    exposed: tuple[str, ...] = ()
+    """Hidden files that another name shows: see `other_names.py`."""
     around: tuple[str, ...] = ()
     """Everything but devices and what is hidden."""
     tops: tuple[str, ...] = ()
@@ -79,13 +81,13 @@ class Wanted:
 
     @property
     def own(self) -> tuple[str, ...]:
-        """What is nacre's own: protected by mounts alone, since it is too much to be compared, or nacre writes it."""
+        """Paths of nacre's own: protected by mounts alone, since it is too much to be compared, or nacre writes it."""
         return (*self.own_code, *self.own_places)
 
 
 @frozen(kw_only=True)
 class Enforceable:
-    """What can be had."""
+    """The access that can be enforced here."""
 
     confinement: bytes
     """As the keeper takes it."""
@@ -94,7 +96,7 @@ class Enforceable:
     watched: tuple[str, ...] = ()
     """Protected paths that no kernel guards here: compared before and after."""
     roots: tuple[str, ...] = ()
-    """Where the command may write."""
+    """Directories in which the command may write."""
     repositories: tuple[str, ...] = ()
     """Git directories in which it may leave no links, and no steps that run programs."""
     mounted: tuple[str, ...] = ()
@@ -102,11 +104,11 @@ class Enforceable:
     covered: tuple[str, ...] = ()
     """Hidden paths that mounts alone hide."""
     own_code: tuple[str, ...] = ()
-    """Those of `mounted` that are not compared: see `Wanted.own`."""
+    """Paths among `mounted` that are not compared: see `Wanted.own`."""
     words: str = ""
     """For the model, where `wanted` does not tell all."""
     place: object = None
-    """What an engine has to know again when it starts the run."""
+    """A value that an engine needs again when it starts the run."""
 
 
 @lru_cache(maxsize=64)  # an agent's commands are confined alike
@@ -172,7 +174,7 @@ def own_code_exposed(path: str, reason: str) -> AccessUnavailable:
 
 
 def network_rules(network: Network) -> tuple[str, ...]:
-    """What keeps a promise about the network, the best first; the others keep only part of it."""
+    """Rules that keep a promise about the network, the best first; the others keep only part of it."""
     if isinstance(network, tuple):
         return (f"network-ports:{','.join(map(str, network))}",)
     return ("network-loopback", "network") if network == "loopback" else () if network else ("network", "tcp")
@@ -196,7 +198,7 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
         "metadata": seccomp if restricted else kernel.mounts,
         "shared-memory": seccomp and not wanted.unix_sockets,
         **_protected_parts(wanted, kernel),
-        "hidden": bool(wanted.hidden) and (kernel.mounts or not _in_roots(wanted)),
+        "hidden": bool(wanted.hidden) and not wanted.exposed and (kernel.mounts or not _in_roots(wanted)),
         "tracing": True,
         "privileges": True,
         "kernel": seccomp,

@@ -28,18 +28,30 @@ _OWN_CODE = "nacre's own code, where it runs from inside the workspace: it is lo
 _CLAUDE = "Claude Code takes orders, permissions, hooks and servers from it"
 _CODEX = "Codex takes orders, permissions, hooks and servers from it"
 _GEMINI = "Gemini CLI takes orders, hooks and servers from it"
+_QWEN = "Qwen Code takes orders, hooks and servers from it"
 _CURSOR = "Cursor takes orders, hooks and servers from it"
 _AGENTS = "agents take orders from it"
 _AGENT_PROGRAMS = "agents take orders from it, and the names of programs to run"
 _EDITOR = "the editor runs tasks and programs that it names"
+_VIM = "vim and neovim run it when they start in the directory, where the user has set 'exrc'"
+_EMACS = "emacs sets the variables that it names when it opens a file below"
 _CONTAINER = "an editor runs its initializeCommand on the host when it opens the folder"
 _PROMPT = "run or read at the prompt as soon as a shell enters the directory, once the user has trusted it"
 _HOOKS = "git runs it on the next commit, where the user has installed it as hooks"
+_MERCURIAL = "Mercurial runs the hooks and extensions that it names"
 _MODULES = "tells git where to fetch submodules from, and to put them"
 _SHELL = "a shell reads it at its start or end"
 _SESSION = "started with the user's session"
 _TOOL = "names programs that a tool of the user runs"
 _COMMANDS = "on PATH: a file here takes the place of a command"
+
+_MISE = """mise.toml .mise.toml mise.local.toml .mise.local.toml mise/config.toml .mise/config.toml .config/mise.toml
+.config/mise/config.toml""".split()
+_LEFTHOOK = [
+    f"{name}.{kind}"
+    for name in ("lefthook", ".lefthook", "lefthook-local", ".lefthook-local")
+    for kind in ("yml", "yaml", "toml", "json")
+]
 
 AT_ROOTS = (
     ProtectedName(".nacre", "nacre takes its settings from it"),
@@ -59,29 +71,51 @@ AT_ROOTS = (
     ProtectedName(".windsurfrules", _AGENTS),
     ProtectedName(".clinerules", _AGENTS),
     ProtectedName(".roo", _AGENT_PROGRAMS),
+    ProtectedName(".roomodes", "Roo Code takes orders and permissions from it"),
     ProtectedName(".kiro", _AGENT_PROGRAMS),
     ProtectedName(".junie", _AGENTS),
     ProtectedName(".goosehints", _AGENTS),
     ProtectedName(".amazonq", _AGENT_PROGRAMS),
     ProtectedName(".opencode", _AGENT_PROGRAMS),
     ProtectedName("opencode.json", _AGENT_PROGRAMS),
+    ProtectedName("opencode.jsonc", _AGENT_PROGRAMS),
+    ProtectedName(".opencode.json", _AGENT_PROGRAMS),
+    ProtectedName(".qwen", _QWEN),
+    ProtectedName("QWEN.md", _QWEN),
+    ProtectedName(".crush.json", _AGENT_PROGRAMS),
+    ProtectedName("crush.json", _AGENT_PROGRAMS),
+    ProtectedName("CRUSH.md", _AGENTS),
+    ProtectedName(".continue", _AGENT_PROGRAMS),
+    ProtectedName(".trae", _AGENT_PROGRAMS),
+    ProtectedName(".augment", _AGENTS),
+    ProtectedName(".augment-guidelines", _AGENTS),
+    ProtectedName("WARP.md", _AGENTS),
     ProtectedName(".aider.conf.yml", _AGENT_PROGRAMS),
     ProtectedName(".github/copilot-instructions.md", _AGENTS),
+    ProtectedName(".github/instructions", _AGENTS),
+    ProtectedName(".github/agents", _AGENT_PROGRAMS),
     ProtectedName(".github/hooks", "Copilot runs the hooks in it"),
     ProtectedName(".vscode", _EDITOR),
     ProtectedName(".idea", _EDITOR),
     ProtectedName(".zed", _EDITOR),
     ProtectedName(".fleet", _EDITOR),
+    ProtectedName(".exrc", _VIM),
+    ProtectedName(".nvimrc", _VIM),
+    ProtectedName(".nvim.lua", _VIM),
+    ProtectedName(".dir-locals.el", _EMACS),
+    ProtectedName(".dir-locals-2.el", _EMACS),
     ProtectedName(".devcontainer", _CONTAINER),
     ProtectedName(".devcontainer.json", _CONTAINER),
     ProtectedName(".envrc", f"direnv's: {_PROMPT}"),
-    ProtectedName("mise.toml", f"mise's: {_PROMPT}"),
-    ProtectedName(".mise.toml", f"mise's: {_PROMPT}"),
+    *(ProtectedName(name, f"mise's: {_PROMPT}") for name in _MISE),
     ProtectedName(".gitmodules", _MODULES),
     ProtectedName(".husky", _HOOKS),
     ProtectedName(".githooks", _HOOKS),
     ProtectedName(".pre-commit-config.yaml", _HOOKS),
-    ProtectedName("lefthook.yml", _HOOKS),
+    *(ProtectedName(name, _HOOKS) for name in _LEFTHOOK),
+    ProtectedName(".hg/hgrc", _MERCURIAL),
+    ProtectedName(".hg/hgrc-not-shared", _MERCURIAL),
+    ProtectedName(".jj/repo/config.toml", "jj runs the programs that it names"),
 )
 """In the workspace itself, and in each directory of `writable`."""
 

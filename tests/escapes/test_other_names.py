@@ -1,0 +1,84 @@
+"""Attempts to read a hidden file by another name of it: a hard link that was made before the run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import AccessUnavailable
+from nacre.result import Exited
+from nacre.sandbox import other_names
+from nacre.sandbox.other_names import OtherNames, find_other_names
+from tests.support.confined import HERE, confined, run
+from tests.support.hosts import run_host
+from tests.support.mounts import in_own_mounts
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    place = tmp_path / "place"
+    (place / "deep" / "deeper").mkdir(parents=True)
+    (place / ".env").write_text("s3cret")
+    return place
+
+
+@pytest.mark.parametrize("access", ["restricted", "workspace"])
+@pytest.mark.parametrize("alias", ["place/alias", "place/deep/deeper/alias", "outside/alias"])
+async def test_a_hidden_file_is_not_read_by_another_name(place: Path, alias: str, access: str) -> None:
+    other = place.parent / alias
+    other.parent.mkdir(exist_ok=True)
+    other.hardlink_to(place / ".env")
+    command = f"cat .env ../{alias}; true"
+    if "outside" in alias or (access == "workspace" and not HERE.mounts):
+        with pytest.raises(AccessUnavailable):
+            await run(command, place, access=access, hidden=(".env",))
+        return
+    result = await run(command, place, access=access, hidden=(".env",))
+    assert "s3cret" not in result.output
+    assert (result.outcome, "hidden" in result.enforced) == (Exited(0), True)
+
+
+async def test_a_name_that_is_not_found_is_a_refusal_that_names_the_file(place: Path) -> None:
+    (place.parent / "outside").mkdir()
+    (place.parent / "outside" / "alias").hardlink_to(place / ".env")
+    with pytest.raises(AccessUnavailable, match="hard link") as caught:
+        await run("true", place, access="restricted", hidden=(".env",))
+    assert (caught.value.code, caught.value.field) == ("hidden_has_other_names", "hidden")
+    assert repr(str(place / ".env")) in caught.value.message
+    assert "-samefile" in caught.value.hint
+    both = (".env", "../outside/alias")
+    assert "hidden" in (await run("true", place, access="restricted", hidden=both)).enforced
+    less = await run("cat ../outside/alias", place, access="restricted", hidden=(".env",), allow_partial=True)
+    assert ("hidden" in less.enforced, less.stdout) == (False, "s3cret")
+
+
+def test_names_are_counted_once_where_a_directory_is_mounted_twice(place: Path) -> None:
+    """Else the second path of a name would pass for the name that is missing."""
+    (place / "twice").mkdir()
+    (place.parent / "outside").mkdir()
+    (place.parent / "outside" / "alias").hardlink_to(place / ".env")
+    host = """
+        import sys
+        from nacre.sandbox.other_names import find_other_names
+        print(find_other_names([sys.argv[1] + "/.env"], [sys.argv[1]]).exposed == (sys.argv[1] + "/.env",))
+    """
+    through = in_own_mounts('mount --bind "$1" "$1/twice"', place)
+    assert run_host(host, place, through=through).strip() == "True"
+
+
+def test_nothing_is_searched_for_a_file_with_one_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_names, "_entries", None)
+    assert find_other_names([str(place / ".env"), str(place / "deep")], [str(place)]) == OtherNames((), ())
+
+
+def test_a_search_has_a_bound(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alias = place / "deep" / "deeper" / "alias"
+    os.link(place / ".env", alias)
+    hidden = str(place / ".env")
+    assert find_other_names([hidden], [str(place)]) == OtherNames((str(alias),), ())
+    monkeypatch.setattr(other_names, "_MAX_DIRECTORIES", 2)
+    assert find_other_names([hidden], [str(place)]) == OtherNames((), (hidden,))
