@@ -50,7 +50,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
         if pid is not None:
-            yield Started(pid)
+            yield Started(pid, plan.timeout, plan.hidden)
         if isinstance(happening, Going):
             tidy(place_for(plan))
         remarks = [*plan.remarks, *([_UNWATCHED] if plan.watched else [])]
