@@ -7,9 +7,10 @@ as they come; everything else is done when a frame is drawn.
 
 from __future__ import annotations
 
+from nacre.output.width import columns
 from nacre.result import Hides, StreamName
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import columns, cut, escaped, in_ascii
+from nacre.views.escape import cut, escaped, in_ascii
 from nacre.views.simplify import display
 from nacre.views.viewport import Counts, last_lines
 
