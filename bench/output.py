@@ -10,7 +10,7 @@ import random
 import time
 
 from bench.measure import HERE, Row, machine, table
-from nacre.output import shape
+from nacre.output.shape import shape
 from nacre.output.tokens import tokens
 
 LOGS = sorted((HERE.parent / "tests" / "output" / "logs").glob("*.log"))

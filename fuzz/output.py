@@ -8,10 +8,10 @@ import unicodedata
 
 from fuzz.pieces import is_plain, miscounted, strange
 from nacre.capture.record import Record
-from nacre.output import Options, shape
 from nacre.output.errors import Scanner
 from nacre.output.remarks import Middle
 from nacre.output.secrets import mask
+from nacre.output.shape import Options, shape
 from nacre.output.tokens import tokens
 from nacre.result import Spill
 from tests.support.dumps import DUMPS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.output import Shaped
+from nacre.output.shape import Shaped
 from nacre.result import Captured
 
 _FOLDED = re.compile(r"\[… ([\d,]+) (identical|similar|blank) lines\]")

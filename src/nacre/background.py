@@ -66,7 +66,7 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
         if isinstance(happening, Going) and protection is not None:
             hold_for_task(protection, folder.path)
         if pid is not None:
-            yield Started(pid)
+            yield Started(pid, plan.timeout, plan.hidden)
         if isinstance(happening, Going):
             tidy(place_for(plan))
         remarks = [*plan.remarks]

@@ -85,13 +85,14 @@ def _directory(cwd: str | os.PathLike[str] | None) -> str:
 
 
 def mounts() -> tuple[str, ...]:
-    """Where filesystems are mounted, as far as this system tells."""
+    """Mount points, as this process sees them; none if the system does not tell."""
+    from nacre.mount_table import read_mount_table  # only needed by rules that ask where file systems are mounted
+
     try:
-        with open("/proc/self/mounts", "rb", buffering=0) as table:  # the kernel gives it whole, and nobody waits
-            lines = table.read().decode("utf-8", "replace").split("\n")
-        return tuple([line.split(" ")[1] for line in lines if line])
-    except (OSError, IndexError):
+        entries = read_mount_table()
+    except OSError:
         return ()
+    return tuple([entry.point.decode("utf-8", "surrogateescape") for entry in entries])  # as bash gets a command
 
 
 @cache

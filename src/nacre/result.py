@@ -391,6 +391,10 @@ class Started:
     """The shell runs."""
 
     pid: int
+    timeout: float = float("inf")
+    """Seconds after which the run is ended, as the plan has it; `inf`: never."""
+    redactor: Hides | None = None
+    """Masks what no rendering of this run may show: the same as in its `Result`. Not printed, compared or pickled."""
 
 
 @frozen

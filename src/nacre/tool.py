@@ -199,7 +199,7 @@ class Bash:
                 while isinstance(happening := await following.next(), Began | Printed):
                     if isinstance(happening, Began):
                         pid = happening.pid
-                        yield Started(pid)
+                        yield Started(pid, plan.timeout, plan.hidden)
                     elif data := collector.feed(happening.stream, happening.data):
                         yield Chunk(happening.stream, data)
                 for stream, data in collector.flush():

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Bash, Chunk, Ended, InvalidRequest, Request, Started
+from nacre import Bash, Chunk, Ended, InvalidRequest, Profile, Request, Started, ToolContext
+from nacre.frozen import replace
 from nacre.result import Event, Exited, TimedOut
+from nacre.types import Mode
 from tests.support.census import is_alive, memory
 from tests.support.lifeline import Gate
 from tests.support.waiting import until, until_steady
@@ -34,6 +36,41 @@ async def test_a_stream_is_started_chunks_ended(bash: Bash, gate: Gate) -> None:
     assert isinstance(ended, Ended)
     assert chunks == [Chunk("stdout", b"out\n"), Chunk("stderr", b"err\n")]
     assert (ended.result.pid, ended.result.outcome, ended.result.output) == (started.pid, Exited(3), "out\nerr\n")
+
+
+PROFILE = Profile(name="timed", timeout=20.0, slow_timeout=40.0, max_timeout=60.0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "profile", "timeout"),
+    [
+        (Request("true"), PROFILE, 20.0),
+        (Request("true", mode="slow"), PROFILE, 40.0),
+        (Request("true", timeout=50.0), PROFILE, 50.0),
+        (Request("true", timeout=90.0), PROFILE, 60.0),
+        (Request("true", yield_after=5.0), PROFILE, float("inf")),
+        (Request("true", yield_after=5.0, timeout=50.0), PROFILE, 50.0),
+        (Request("true"), replace(PROFILE, on_timeout="promote"), float("inf")),
+        (Request("true", mode="background"), PROFILE, float("inf")),
+        (Request("true", mode="background", timeout=90.0), PROFILE, 90.0),
+    ],
+)
+async def test_the_first_event_has_the_timeout_that_was_decided(
+    tmp_path: Path, request_: Request, profile: Profile, timeout: float
+) -> None:
+    events = [event async for event in Bash(profile).stream(request_, ToolContext(output_dir=tmp_path))]
+    assert isinstance(started := events[0], Started)
+    assert started.timeout == timeout
+
+
+@pytest.mark.parametrize("mode", ["default", "background"])
+async def test_the_first_event_knows_what_no_view_may_show(bash: Bash, tmp_path: Path, mode: Mode) -> None:
+    ctx = ToolContext(secrets=("hunter2hunter2",), output_dir=tmp_path)
+    events = [event async for event in bash.stream(Request("true", mode=mode), ctx)]
+    assert isinstance(started := events[0], Started)
+    assert started.redactor is not None
+    assert started.redactor.mask("it is hunter2hunter2") == "it is [secret]"
+    assert "hunter2" not in repr(started)
 
 
 @pytest.mark.req("M-07")

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.amounts import size, span
+from nacre.output.width import columns
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
 from nacre.tasks.task import State, Task
 from nacre.views import recorded
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import Screen, columns, escaped, fit
+from nacre.views.escape import Screen, escaped, fit
 from nacre.views.listing import listing
 from nacre.views.look import Look
 from nacre.views.panels.paint import render
@@ -125,6 +126,9 @@ def test_a_long_text_is_cut_without_reading_all_of_it() -> None:
     assert fit("x" * 10_000_000, 5) == "xxxx…"
     assert fit("漢字漢字", 6) == "漢字…"
     assert fit("漢字漢", 6) == "漢字漢"
+    assert fit("🇩🇪🇫🇷", 4) == "🇩🇪🇫🇷"
+    assert fit("🇩🇪🇫🇷x", 4) == "🇩🇪…"
+    assert fit("\u1100" + "\u1161" * 1000 + "; rm x", 40).endswith("\u1161…")  # vowels take no column
     assert fit("x", 0) == ""
 
 

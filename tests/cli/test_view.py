@@ -196,6 +196,36 @@ def test_while_it_runs_the_last_lines_are_seen_and_then_only_the_panel(nacre: Na
     assert not any("Ctrl-C" in row for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("words", "timeout"),
+    [
+        ((), "120s"),
+        (("--mode", "slow"), "900s"),
+        (("--timeout", "9999"), "3600s"),
+        (("--yield-after", "3000"), "none"),
+        (("--yield-after", "3000", "--timeout", "3500"), "3500s"),
+    ],
+)
+def test_every_view_shows_the_timeout_that_the_command_has(
+    nacre: Nacre, gate: Gate, words: tuple[str, ...], timeout: str
+) -> None:
+    env = {"NO_COLOR": "1"}
+    with person(nacre, "run", *words, f"echo first; {gate.wait}", env=env) as (program, terminal):
+        live = shown(terminal, until=b"Ctrl-C ends it").decode().splitlines()[-1]
+        gate.open()
+        rows = seen(shown(terminal).decode()).text.split("\n")
+        assert program.wait(PATIENCE) == 0
+    assert [*re.findall(r" of (\d+s)", live), "none"][0] == timeout
+    assert f"cwd: {nacre.home}  timeout: {timeout}" in rows
+
+
+def test_a_task_that_ended_at_once_has_a_timeout_only_if_one_was_asked_for(nacre: Nacre) -> None:
+    _, said = looked(nacre, "run", "--background", "exit 3", env={"NO_COLOR": "1"})
+    assert f"cwd: {nacre.home}\n" in said
+    _, said = looked(nacre, "run", "--background", "--timeout", "5000", "exit 3", env={"NO_COLOR": "1"})
+    assert f"cwd: {nacre.home}  timeout: 5000s\n" in said
+
+
 TOKEN = {"MY_API_TOKEN": "hunter2hunter2hunter2xyz"}
 
 

@@ -19,7 +19,7 @@ from nacre.config.layers import Layers
 from nacre.frozen import replace
 from nacre.hooks.dialect import Reply, refusal
 from nacre.keeper.wire import Adoption, Start
-from nacre.output import Shaped, shape
+from nacre.output.shape import Shaped, shape
 from nacre.shell import Script, read
 from nacre.shell.options import Shape
 from nacre.shell.wrappers import _SIMPLE

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.output import shape
 from nacre.output.errors import is_error
+from nacre.output.shape import shape
 from nacre.output.terminal import seen
 from nacre.output.tokens import tokens
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from nacre.capture.record import Record
 from nacre.frozen import replace
-from nacre.output import Options, Shaped, shape
 from nacre.output.decode import has_controls
 from nacre.output.errors import ErrorLine, Scanner
 from nacre.output.remarks import Middle, quoted
-from nacre.output.shape import LEAST_CHARS
+from nacre.output.shape import LEAST_CHARS, Options, Shaped, shape
 from nacre.output.terminal import seen
 from nacre.output.tokens import tokens
 from nacre.result import Captured, Spill

@@ -78,6 +78,7 @@ async def test_a_stream_has_the_same_events(scripted: ScriptedBash) -> None:
     assert isinstance(ended, Ended)
     assert (ended.result.outcome, ended.result.stdout, ended.result.stderr) == (Exited(2), "out\n", "err\n")
     assert ended.result.pid == started.pid
+    assert started.timeout == scripted.profile.timeout
 
 
 async def test_a_pattern_is_found_anywhere_in_a_command_and_a_function_sees_the_request(

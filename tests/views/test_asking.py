@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from nacre import Bash, Decision, Policy, Request, ToolContext, Verdict
 from nacre.frozen import replace
+from nacre.output.width import columns
 from nacre.profiles import DEFAULT
 from nacre.verdict import Finding, Given, Matter
 from nacre.views.asking import question
-from nacre.views.escape import columns, in_ascii, plainly
+from nacre.views.escape import in_ascii, plainly
 
 ASKS = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.output.width import columns
 from nacre.shell import read
 from nacre.views.continued import continued
-from nacre.views.escape import columns
 
 QUOTED = ["'c d'", '"e f"', "$(echo g h)", "`i j`", "${k:-l m}", "\\ n", "'", '"', "é"]
 WORDS = st.lists(st.sampled_from(["a", "bb", *QUOTED, "&&", "|", ";", "#", "<<E", "(", ")", "{", "}"]), max_size=30)

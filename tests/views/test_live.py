@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.output.terminal import seen
-from nacre.views.escape import columns
+from nacre.output.width import columns
 from nacre.views.live import Live
 
 
@@ -55,6 +55,15 @@ def test_who_has_told_it_to_end_is_not_told_how_to() -> None:
     live = Live("x", "/w")
     live.ending = True
     assert live.lines(1.0, 80, 24)[-1].endswith("  ending; Ctrl-C again leaves at once")
+
+
+def test_emoji_of_several_characters_fit_and_nothing_above_is_erased() -> None:
+    families = "👨‍👩‍👧‍👦" * 19
+    live = Live("x", "/w")
+    live.feed("stdout", families.encode() + b"\n")
+    assert live.lines(1.0, 40, 24)[2] == families
+    live.frame(1.0, 40, 24)
+    assert live.erase(40, 24) == "\r\x1b[4A\x1b[J"
 
 
 def test_a_frame_replaces_the_one_before() -> None:

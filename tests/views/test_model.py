@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nacre import Bash, Limits, Request, Result, ToolContext
 from nacre.frozen import replace
 from nacre.hidden import Hidden
-from nacre.output import Options
+from nacre.output.shape import Options
 from nacre.output.tokens import tokens
 from nacre.result import (
     Cancelled,

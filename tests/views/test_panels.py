@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.output.width import columns
 from nacre.result import Captured, Exited, Refused, Result, Running, TaskRef
 from nacre.tasks.task import Task
 from nacre.views import recorded
-from nacre.views.escape import columns
 from nacre.views.look import Look
 from nacre.views.panels.background import background_box
 from nacre.views.panels.notices import refusal
@@ -73,6 +73,32 @@ def test_the_background_box_has_what_one_needs_next() -> None:
     text = render(background_box(recorded.BACKGROUND, Look(80)), Look(80))
     for part in ("Background Task Started", "bash-3f9c2a17", "npm test", recorded.TASK.output_file, "nacre tasks"):
         assert part in text
+
+
+WIDE_TEXTS = ["日本語", "é e\u0301", "👍🏽 ok", "🇩🇪🇫🇷", "✓ … ❤", "각 ก็"]
+
+
+@pytest.mark.parametrize("text", [*WIDE_TEXTS, "का", "日本語" * 40])
+def test_a_header_is_as_wide_as_its_rule_whatever_the_command_is_written_in(text: str) -> None:
+    look = Look(80)
+    shown = Result(command=f"echo {text}", cwd="/w", outcome=Exited(0))
+    header, _, rule, *_ = render(panel(shown, look), look).splitlines()
+    assert (columns(header), columns(rule)) == (80, 80)
+
+
+@pytest.mark.parametrize("text", WIDE_TEXTS)
+def test_a_box_that_rich_draws_has_straight_sides(text: str) -> None:
+    box = render(background_box(recorded.BACKGROUND, Look(120), description=text), Look(120)).splitlines()
+    sides = [line for line in box if line.startswith(("╭", "│", "╰"))]
+    assert text in sides[1]
+    assert len({columns(line) for line in sides}) == 1
+
+
+def test_a_picture_wraps_between_characters_as_wide_as_they_are() -> None:
+    family = "👨‍👩‍👧‍👦"
+    shown = Result(command="x", cwd="/w", outcome=Exited(0), both=Captured(head=(family * 25).encode(), seen=625))
+    pieces = re.findall(r"<text[^>]*>([^<]*)</text>", render_svg(panel(shown, Look(40)), Look(40), title="x"))
+    assert [piece for piece in pieces if family in piece] == [family * 20, family * 5]
 
 
 @pytest.mark.req("M-10")

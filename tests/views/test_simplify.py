@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nacre.output.width import columns
 from nacre.policy.writes import changes
 from nacre.shell import read
-from nacre.views.escape import columns, escaped
+from nacre.views.escape import escaped
 from nacre.views.simplify import display
 
 PIECES = ["cd ", "/w", " && ", "rm ", "<<E\n", "E\n", "\x1b", "\u202e", *"abc /.;&|<>(){}$\"'`\\#!=*~\n\t-"]

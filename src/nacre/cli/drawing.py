@@ -10,8 +10,8 @@ Whatever a command holds, no line of the drawing breaks and none commands the te
 from __future__ import annotations
 
 from nacre.cli.speak import safe
+from nacre.output.width import columns
 from nacre.verdict import Decision
-from nacre.views.escape import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
         before, found, after = (safe(part) for part in (line[:left], line[left:right], line[right:]))
         yield margin + before + found + after
         blank = " " * len(margin) if not many else "     │ "
-        yield blank + " " * columns(before) + paint(finding.decision, _MARKS[finding.decision] * max(columns(found), 1))
+        indent, end = columns(before), columns(before + found)  # an accent at the beginning takes none
+        yield blank + " " * indent + paint(finding.decision, _MARKS[finding.decision] * max(end - indent, 1))
 
 
 def _window(line: str, left: int, right: int) -> tuple[str, int, int]:

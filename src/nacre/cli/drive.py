@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
@@ -24,16 +24,14 @@ from nacre.cli.speak import put, put_json, say
 from nacre.conclude import exit_status
 from nacre.config.config import Config
 from nacre.engines import LOCAL, Engine
-from nacre.environment import host_environment, login_environment
 from nacre.errors import NoSuchTask
 from nacre.frozen import replace
 from nacre.observe import asked_for
 from nacre.permission import NOBODY
-from nacre.plan import hidden_for
 from nacre.profiles import Profile
-from nacre.result import Cancelled, Chunk, Ended, Event, Hides, Refused, Result, Started, TaskRef
+from nacre.result import Cancelled, Chunk, Ended, Event, Refused, Result, Started, TaskRef
 from nacre.tool import Bash
-from nacre.types import Leftovers, Limits, Mode, Request, ToolContext
+from nacre.types import Leftovers, Limits, Mode, Request
 
 if TYPE_CHECKING:
     from nacre.cli.stage import Stage
@@ -83,7 +81,7 @@ def drive(options: Options, config: Config) -> int:
         caller="nacre run",
     )
     bash = Bash(profile, observers=asked_for(config.get("audit")), engine=_engine(options))
-    drive = Drive(cancel, options, view, profile, hides=lambda: _hides(request, ctx))
+    drive = Drive(cancel, options, view, profile)
     if options.session is None:
         result = asyncio.run(drive.through(bash.stream(request, ctx)))
     else:
@@ -110,11 +108,6 @@ def _engine(options: Options) -> Engine:
     from nacre.engines.named import engine_named
 
     return engine_named(options.engine or "local", image=options.image)
-
-
-def _hides(request: Request, ctx: ToolContext) -> Hides:
-    """As its plan has it, once there is one: the login shell has been asked by then."""
-    return hidden_for(request, ctx, login_environment() if ctx.login_env else host_environment())
 
 
 def _leftovers(options: Options, profile: Profile) -> Leftovers | None:
@@ -145,17 +138,15 @@ def _visible(text: str) -> str:
 class Drive:
     """One command on its way."""
 
-    def __init__(
-        self, cancel: Cancel, options: Options, view: str, profile: Profile, *, hides: Callable[[], Hides]
-    ) -> None:
+    def __init__(self, cancel: Cancel, options: Options, view: str, profile: Profile) -> None:
         """`view`: `panel`, `stream`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
         self._options = options
         self._view = view
         self._profile = profile
-        self._hides = hides
         self.quiet = view in ("json", "model")
         self._output: Output | Stage | None = None
+        self._started: Started | None = None
         self._signal: int | None = None
         """The one that ended it."""
 
@@ -169,7 +160,8 @@ class Drive:
                     if isinstance(event, Chunk) and not self.quiet:
                         await output.write(event)
                     elif isinstance(event, Started):
-                        await output.begin()
+                        self._started = event
+                        await output.begin(event)
                     elif isinstance(event, Ended):
                         said = event.result.out.head + event.result.out.tail
                         if self._options.background and said and not self.quiet:  # it has ended already
@@ -187,25 +179,10 @@ class Drive:
         if self._view == "stream":
             from nacre.cli.streaming import Streaming
 
-            return Streaming(options.command, cwd, description=options.description, on_failure=stop, hides=self._hides)
+            return Streaming(options.command, cwd, description=options.description, on_failure=stop)
         from nacre.cli.stage import Stage
 
-        return Stage(
-            options.command,
-            cwd,
-            timeout=self._timeout(),
-            description=options.description,
-            on_failure=stop,
-            hides=self._hides,
-        )
-
-    def _timeout(self) -> float | None:
-        """As the plan will have it."""
-        options, profile = self._options, self._profile
-        if options.timeout is None and options.background:
-            return None
-        default = profile.slow_timeout if options.mode == "slow" else profile.timeout
-        return min(options.timeout or default, profile.max_timeout)
+        return Stage(options.command, cwd, description=options.description, on_failure=stop)
 
     def conclude(self, result: Result) -> None:
         """Say what is left to say, in the way that was asked for."""
@@ -227,7 +204,7 @@ class Drive:
 
                 counted = None if isinstance(self._output, Output | None) else self._output.live.counts
                 lines = None if options.background else counted
-                put(finale(result, options, timeout=self._timeout(), lines=lines))
+                put(finale(result, options, started=self._started, lines=lines))
             case _:
                 self.say(words_on(result, background=options.background))
         if isinstance(result.outcome, Refused) and NOBODY in result.outcome.reason:

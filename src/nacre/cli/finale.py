@@ -6,7 +6,7 @@ from nacre.cli import kept
 from nacre.cli.options import Options
 from nacre.cli.terminal import look
 from nacre.frozen import replace
-from nacre.result import Refused, Result, Running
+from nacre.result import Refused, Result, Running, Started
 from nacre.views.panels.notices import refusal
 from nacre.views.panels.paint import render
 from nacre.views.panels.run import panel
@@ -14,7 +14,8 @@ from nacre.views.spilled import written
 from nacre.views.viewport import Counts, viewport
 
 
-def finale(result: Result, options: Options, *, timeout: float | None, lines: Counts | None) -> str:
+def finale(result: Result, options: Options, *, started: Started | None, lines: Counts | None) -> str:
+    """`started`: the event that says with which timeout it ran; None: it never did."""
     shown = look()
     match result.outcome:
         case Refused():
@@ -24,6 +25,9 @@ def finale(result: Result, options: Options, *, timeout: float | None, lines: Co
 
             drawing = background_box(result, shown, description=options.description)
         case _:
+            timeout = None if started is None else started.timeout
+            if options.background and timeout == float("inf"):  # a task has none, and nobody expects one
+                timeout = None
             drawing = panel(
                 _with_file(result, options), shown, timeout=timeout, description=options.description, lines=lines
             )

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 
 from nacre.cli.speak import encoded, write_all
 from nacre.cli.terminal import is_ready
-from nacre.result import Chunk
+from nacre.result import Chunk, Started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Output:
             if (rest := screen.end()) and self.failure is None and not self._stuck:
                 await self._put(fd, encoded(rest, fd))
 
-    async def begin(self) -> None:
+    async def begin(self, started: Started) -> None:
         """The command runs."""
 
     def abandon(self) -> None:

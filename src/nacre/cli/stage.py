@@ -17,7 +17,7 @@ from typing import Any
 from nacre.cli.output import Writer
 from nacre.cli.speak import write_all
 from nacre.cli.terminal import is_dumb, is_ready, look, reflows, size
-from nacre.result import Chunk, Hides
+from nacre.result import Chunk, Started
 from nacre.views.live import Live
 
 _FIRST = 0.25
@@ -36,21 +36,17 @@ class Stage:
         command: str,
         cwd: str,
         *,
-        timeout: float | None,
         description: str,
         on_failure: Callable[[], None],
-        hides: Callable[[], Hides],
     ) -> None:
         self.failure: OSError | None = None
         seen = look()
         self.live = Live(
             command,
             cwd,
-            timeout=timeout,
             description=description,
             reflows=reflows(),
             colour=seen.colour,
-            hides=hides,
         )
         self._utf8 = seen.utf8
         self._on_failure = on_failure
@@ -63,8 +59,9 @@ class Stage:
         self._before: dict[int, Any] = {}
         """How signals were handled before us."""
 
-    async def begin(self) -> None:
+    async def begin(self, started: Started) -> None:
         """The command runs."""
+        self.live.timeout, self.live.redactor = started.timeout, started.redactor
         threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
         if self._watched:
             self._began = time.monotonic()

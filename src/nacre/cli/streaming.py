@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nacre.cli.output import Output
 from nacre.cli.speak import encoded
 from nacre.cli.terminal import look
-from nacre.result import Hides, Result
+from nacre.result import Result, Started
 from nacre.views.panels.paint import render
 from nacre.views.panels.streamed import closing, opening
 
@@ -20,18 +20,17 @@ class Streaming(Output):
         *,
         description: str,
         on_failure: Callable[[], None],
-        hides: Callable[[], Hides],
     ) -> None:
-        """`hides`: asked for what may not be shown."""
         super().__init__(on_failure)
-        self._hides = hides
         self._command, self._cwd, self._description = command, cwd, description
         self.begun = False
 
-    async def begin(self) -> None:
+    async def begin(self, started: Started) -> None:
         self.begun = True
-        shown, hidden = look(), self._hides()
-        command, description = hidden.mask(self._command), hidden.mask(self._description)
+        shown, redactor = look(), started.redactor
+        command, description = self._command, self._description
+        if redactor is not None:
+            command, description = redactor.mask(command), redactor.mask(description)
         lines = opening(command, self._cwd, shown, description=description)
         await self._put(1, encoded(render(lines, shown), 1))
 

@@ -7,14 +7,10 @@ as it was, and needs a mount of its own.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 
+from nacre.mount_table import MountEntry, parse_mount_table, read_mount_table
 from nacre.sandbox.workspace import is_below
-
-_TABLE = "/proc/self/mountinfo"
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
-"""A space, a line break or a backslash in a path."""
 
 
 def mounted_below(paths: Iterable[str], table: bytes | None = None) -> tuple[str, ...]:
@@ -22,26 +18,16 @@ def mounted_below(paths: Iterable[str], table: bytes | None = None) -> tuple[str
     tops = tuple(paths)
     if not tops:
         return ()
-    points = _points(_read() if table is None else table)
+    points = [os.fsdecode(entry.point) for entry in (_entries() if table is None else parse_mount_table(table))]
     below = {each for each in points if any(each != top and is_below(each, top) for top in tops)}
     return tuple(sorted(each for each in below if _is_there(each)))
 
 
-def _points(table: bytes) -> list[str]:
-    rows = (line.split(b" ") for line in table.splitlines())
-    return [os.fsdecode(_ESCAPED.sub(_unescaped, row[4])) for row in rows if len(row) > 4]
-
-
-def _unescaped(escape: re.Match[bytes]) -> bytes:
-    return bytes([int(escape[1], 8) & 0xFF])
-
-
-def _read() -> bytes:
+def _entries() -> list[MountEntry]:
     try:
-        with open(_TABLE, "rb") as file:
-            return file.read()
+        return read_mount_table()
     except FileNotFoundError:  # no Linux: the engine has a machine of its own, and its mounts are none of ours
-        return b""
+        return []
 
 
 def _is_there(path: str) -> bool:

@@ -12,8 +12,3 @@ The order, and why:
 6. `truncate`  what fits, and exactly how much does not, with `imitations` of what we say marked as they are shown;
                `remarks` says so, with the `errors` of what was left out.
 """
-
-from nacre.output.remarks import Middle
-from nacre.output.shape import Options, Reading, Shaped, read, shape
-
-__all__ = ["Middle", "Options", "Reading", "Shaped", "read", "shape"]

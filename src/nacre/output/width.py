@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nacre.patterns import later
 
 _SIMPLE = later(r"[\t\x20-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319\u2400-\u25fc\u2800-\u28ff]*")
 """Latin, Greek, Cyrillic, arrows, boxes, bars and spinners: one column each, nothing joins."""
 _ZWJ = "\u200d"
+_JOINS, _NARROW, _WIDE, _SKIN_TONE = 0, 1, 2, 3
 _LOOK_BACK = 64
 """Characters after which a cut is made in any case: some texts pile up marks without end."""
 
@@ -78,17 +80,72 @@ def not_before(text: str, place: int, most: int | None = None) -> int:
 
 def cells(text: str) -> Iterator[str]:
     """A string for each column: what joins the one before is with it, and a wide one leaves an empty string behind."""
-    held, columns = "", 0
+    held, width, before = "", 0, ""
     for char in text:
-        if held and (joins(char) or held.endswith(_ZWJ)):
+        added = _added_columns(char, before)
+        before = char
+        if not added:
             held += char
             continue
         if held:
             yield held
-            if columns == 2:
+            if width == _WIDE:
                 yield ""
-        held, columns = char, 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        held, width = char, added
     if held:
         yield held
-        if columns == 2:
+        if width == _WIDE:
             yield ""
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal the text takes. A tab and a control character count as one."""
+    if is_simple(text):
+        return len(text)
+    total, before = 0, ""
+    for char in text:
+        total += _added_columns(char, before)
+        before = char
+    return total
+
+
+def fitting(text: str, room: int) -> int:
+    """How many characters at the beginning fit into `room` columns. A cut there goes through no emoji or flag."""
+    if is_simple(text):
+        return min(max(room, 0), len(text))
+    before = ""
+    for place, char in enumerate(text):
+        room -= _added_columns(char, before)
+        if room < 0:
+            return not_after(text, place)
+        before = char
+    return len(text)
+
+
+def max_columns(char: str) -> int:
+    """The most columns that any terminal gives a character: none of them join, and ambiguous ones are wide. For lines
+    that must not wrap anywhere; `columns` is what most terminals do."""
+    return 1 if char < "\u0300" or unicodedata.east_asian_width(char) in ("N", "Na", "H") else 2
+
+
+def _added_columns(char: str, before: str) -> int:
+    """Columns that `char` takes after the character `before` it, which is empty at the beginning of a text."""
+    if char < "\u0300":
+        return 1
+    if before == _ZWJ:
+        return 0
+    kind = _kind(char)
+    if kind == _JOINS:
+        return 0 if before else 1
+    if kind == _SKIN_TONE:  # after anything but an emoji, another tone included, terminals show it
+        return 0 if before and _kind(before) == _WIDE else _WIDE
+    return kind
+
+
+@lru_cache(maxsize=4096)  # a text has few different ones, and asking for one takes a microsecond
+def _kind(char: str) -> int:
+    if "\U0001f3fb" <= char <= "\U0001f3ff":
+        return _SKIN_TONE
+    if joins(char) and unicodedata.category(char) != "Mc":  # a spacing mark has a column of its own
+        return _JOINS
+    return _WIDE if unicodedata.east_asian_width(char) in "WF" and not _is_flag_half(char) else _NARROW

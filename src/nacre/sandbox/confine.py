@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 
+from nacre.mount_table import read_mount_table
 from nacre.sandbox import landlock
 from nacre.sandbox.confinement import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
 from nacre.sandbox.libc import call
@@ -223,19 +224,8 @@ def _is_covered(path: bytes, number: int) -> bool:
 
 def _writable_mounts() -> list[tuple[int, bytes]]:
     """Number and path of each."""
-    found = []
-    with open("/proc/thread-self/mountinfo", "rb") as file:
-        for line in file:
-            fields = line.split(b" ")
-            if b"ro" not in fields[5].split(b","):
-                found.append((int(fields[0]), _unescaped(fields[4])))
-    return found
-
-
-def _unescaped(path: bytes) -> bytes:
-    r"""Blanks and the like are written as \040."""
-    parts = path.split(b"\\")
-    return parts[0] + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in parts[1:])
+    entries = read_mount_table("/proc/thread-self/mountinfo")  # other threads of the keeper have another namespace
+    return [(entry.number, entry.point) for entry in entries if b"ro" not in entry.options.split(b",")]
 
 
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41

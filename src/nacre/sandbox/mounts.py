@@ -7,13 +7,11 @@ hidden under one of them would be read under the other.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from nacre.mount_table import read_mount_table
 from nacre.sandbox.workspace import DEVICES, is_below
-
-_ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
@@ -27,8 +25,10 @@ class Mount(NamedTuple):
 
 def read_mounts() -> list[Mount]:
     """Those that this process sees. OSError: /proc does not tell."""
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        return [_parsed(line) for line in file]
+    return [
+        Mount(entry.number, entry.device.decode(), os.fsdecode(entry.root), os.fsdecode(entry.point))
+        for entry in read_mount_table()
+    ]
 
 
 def other_paths(paths: Iterable[str], mounts: Iterable[Mount]) -> Iterator[str]:
@@ -72,16 +72,6 @@ def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
     if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
         return (DEVICES,)  # nearly always, and without a look at any path
     return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
-
-
-def _parsed(line: str) -> Mount:
-    number, _, device, root, point = line.split(" ", 5)[:5]
-    return Mount(int(number), device, _unescaped(root), _unescaped(point))
-
-
-def _unescaped(path: str) -> str:
-    r"""Blanks and the like are written as \040."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), path) if "\\" in path else path
 
 
 def _below(path: str, top: str) -> str:

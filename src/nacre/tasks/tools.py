@@ -18,11 +18,11 @@ from nacre.errors import InvalidRequest, NacreError, NoSuchTask
 from nacre.frozen import frozen
 from nacre.hidden import Hidden, remembered
 from nacre.notes import note
-from nacre.output import Middle, Options, shape
 from nacre.output.decode import clean
 from nacre.output.errors import Scanner
-from nacre.output.remarks import quoted
+from nacre.output.remarks import Middle, quoted
 from nacre.output.secrets import mask
+from nacre.output.shape import Options, shape
 from nacre.result import Captured, Exited, describe
 from nacre.tasks.log import Output
 from nacre.tasks.task import Task

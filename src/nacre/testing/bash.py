@@ -211,7 +211,7 @@ class ScriptedBash(Bash):
 async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerator[Event, None]:
     """A whole result, of this run."""
     if given.pid is not None:
-        yield Started(given.pid)
+        yield Started(given.pid, plan.timeout, plan.hidden)
     if data := given.out.head + given.out.tail:
         yield Chunk("stdout", data)
     if data := given.err.head + given.err.tail:
@@ -229,7 +229,7 @@ async def _played(
         yield Ended(replace(unbegun, remarks=(*unbegun.remarks, *reply.remarks)))
         return
     pid = PID + number
-    yield Started(pid)
+    yield Started(pid, plan.timeout, plan.hidden)
     collector = collector_for(plan)
     try:
         second: StreamName = "stdout" if plan.merge else "stderr"

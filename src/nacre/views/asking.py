@@ -6,8 +6,7 @@ the terminal: what the terminal itself wraps would begin in the first column, an
 
 from __future__ import annotations
 
-from unicodedata import east_asian_width
-
+from nacre.output.width import max_columns
 from nacre.verdict import Given, Verdict
 from nacre.views.escape import escaped, in_ascii, plainly
 
@@ -85,7 +84,7 @@ def _fitting(text: str, room: int) -> int:
     if text.isascii():
         return room
     for place, letter in enumerate(text):
-        room -= 1 if letter < "\u0300" or east_asian_width(letter) in ("N", "Na", "H") else 2
+        room -= max_columns(letter)
         if room < 0:
             return max(place, 1)
     return len(text)

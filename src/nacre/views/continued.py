@@ -5,8 +5,9 @@ Broken only between words, with a `\\` at the end; and only if the tree of the r
 
 from __future__ import annotations
 
+from nacre.output.width import columns
 from nacre.shell import read
-from nacre.views.escape import columns, escaped, plainly
+from nacre.views.escape import escaped, plainly
 
 _INDENT = "    "
 _LONGEST = 4000

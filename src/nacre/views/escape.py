@@ -5,6 +5,7 @@ It breaks no line, commands no terminal, and holds nothing that is there and can
 
 from __future__ import annotations
 
+from nacre.output.width import columns, fitting
 from nacre.patterns import later
 
 _UNSEEN = later("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
@@ -42,20 +43,15 @@ _ASCII = str.maketrans(
 
 def fit(text: str, width: int) -> str:
     """The beginning of it on one line, as much as fits."""
-    return cut(escaped(text[: (width + 1) * (_MARKS + 1)]), width)
+    most = (width + 1) * (_MARKS + 1)
+    return cut(escaped(text[:most]) + ("…" if len(text) > most else ""), width)  # some letters take no column
 
 
 def cut(text: str, width: int, dots: str = "…") -> str:
     """The same of a text that is escaped already."""
     if columns(text) <= width:
         return text
-    room, kept = width - len(dots), 0
-    for letter in text:
-        room -= columns(letter)
-        if room < 0:
-            break
-        kept += 1
-    return text[:kept] + dots if width >= len(dots) else dots[: max(width, 0)]
+    return text[: fitting(text, width - len(dots))] + dots if width >= len(dots) else dots[: max(width, 0)]
 
 
 def in_ascii(text: str) -> str:
@@ -96,15 +92,6 @@ def printed(line: str) -> str:
 def _spelt(letter: str) -> str:
     """As in a string of Python's; a byte that is no character, as that byte."""
     return f"\\x{ord(letter) - 0xDC00:02x}" if "\udc80" <= letter <= "\udcff" else ascii(letter)[1:-1]
-
-
-def columns(text: str) -> int:
-    """How wide a terminal shows it."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import category, east_asian_width
-
-    return sum(0 if category(each) in _ABOVE else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 class Screen:

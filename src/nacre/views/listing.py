@@ -7,8 +7,9 @@ nothing else.
 from __future__ import annotations
 
 from nacre.frozen import frozen
+from nacre.output.width import columns
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import columns, cut, escaped, fit, in_ascii, plainly
+from nacre.views.escape import cut, escaped, fit, in_ascii, plainly
 from nacre.views.standing import survivors, word_on
 
 TYPE_CHECKING = False

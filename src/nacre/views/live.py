@@ -7,11 +7,10 @@ as they come; everything else is done when a frame is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from nacre.output.width import columns
 from nacre.result import Hides, StreamName
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import columns, cut, escaped, in_ascii
+from nacre.views.escape import cut, escaped, in_ascii
 from nacre.views.simplify import display
 from nacre.views.viewport import Counts, last_lines
 
@@ -40,10 +39,10 @@ class Live:
         description: str = "",
         reflows: bool = True,
         colour: bool = False,
-        hides: Callable[[], Hides] | None = None,
+        redactor: Hides | None = None,
     ) -> None:
-        """`reflows`: the terminal breaks long lines anew when it gets narrower. `hides`: asked, when something is drawn
-        for the first time, for what may not be shown."""
+        """`reflows`: the terminal breaks long lines anew when it gets narrower. `timeout` and
+        `redactor`, which masks what may not be shown, can be set until the first frame is drawn."""
         self.printed = {"stdout": 0, "stderr": 0}
         """Lines, complete ones, as far as they are counted."""
         self.bytes = 0
@@ -51,10 +50,9 @@ class Live:
         """It has been told to end."""
         self._tail = b""
         self._open = {"stdout": False, "stderr": False}
-        self._timeout = timeout
+        self.timeout = timeout
+        self.redactor = redactor
         self._description = description
-        self._hides = hides
-        self._hidden: Hides | None = None
         self._command, self._cwd = command, cwd
         self._gist: tuple[int, str] = (0, "")
         self._reflows = reflows
@@ -79,9 +77,7 @@ class Live:
         """As they would stand on the screen."""
         room = max(width - 1, 1)
         rule = ("─" if utf8 else "-") * room
-        if self._hides is not None and self._hidden is None:
-            self._hidden = self._hides()
-        secrets = () if self._hidden is None else self._hidden.values()
+        secrets = () if self.redactor is None else self.redactor.values()
         shown = last_lines(self._whole_tail(), max(min(MOST, height - 5), 1), room, secrets)
         lines = [self._header(room, utf8=utf8), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
         lines = lines if height >= 5 else lines[-1:]
@@ -128,15 +124,15 @@ class Live:
 
     def _titled(self, room: int) -> str:
         text = self._description or self._command
-        if self._hidden is not None:
-            text = self._hidden.mask(text)
+        if self.redactor is not None:
+            text = self.redactor.mask(text)
         return f"Running: {escaped(text)}" if self._description else f"$ {display(text, self._cwd, most=room - 2)}"
 
     def _standing(self, elapsed: float, room: int, *, utf8: bool) -> str:
         spinner = _SPINNER if utf8 else _ASCII_SPINNER
         parts = [f"{spinner[int(elapsed / _TURN) % len(spinner)]} {short_span(elapsed)}"]
-        if self._timeout is not None and self._timeout != float("inf"):
-            parts[0] += f" of {short_span(self._timeout) if self._timeout < 9.95 else f'{self._timeout:g}s'}"
+        if self.timeout is not None and self.timeout != float("inf"):
+            parts[0] += f" of {short_span(self.timeout) if self.timeout < 9.95 else f'{self.timeout:g}s'}"
         out, err, exact = self.counts
         parts += [
             f"{out + err:,}{'' if exact else '+'} line{'' if out + err == 1 else 's'}",

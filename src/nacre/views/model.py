@@ -11,11 +11,11 @@ from typing import assert_never
 
 from nacre.frozen import frozen, replace
 from nacre.notes import note
-from nacre.output import Middle, Options, Reading, read, shape
 from nacre.output.decode import clean
 from nacre.output.errors import excerpt
-from nacre.output.remarks import EXCERPT, quoted
+from nacre.output.remarks import EXCERPT, Middle, quoted
 from nacre.output.secrets import mask_said
+from nacre.output.shape import Options, Reading, read, shape
 from nacre.output.tokens import quarters
 from nacre.result import (
     Cancelled,

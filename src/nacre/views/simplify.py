@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nacre.frozen import frozen
+from nacre.output.width import columns
 from nacre.patterns import later
 from nacre.policy.writes import changes
 from nacre.shell import Command, Script, read
 from nacre.shell.syntax import Block, Case, Coprocess, Function, Group, If, Item, Loop, Node, Pipeline, Simple
 from nacre.shell.text import plain, shown
-from nacre.views.escape import columns, fit, plainly
+from nacre.views.escape import fit, plainly
 
 MOST = 120
 """Columns of one line."""

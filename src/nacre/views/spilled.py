@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 
 from nacre.capture.spill import SpillFile
 from nacre.frozen import replace
-from nacre.output import Middle
 from nacre.output.errors import Scanner
+from nacre.output.remarks import Middle
 from nacre.result import Captured, Result, Spill
 from nacre.views.model import DEFAULT, Kept, ModelOptions, rendered
 

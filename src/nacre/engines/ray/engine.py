@@ -29,7 +29,7 @@ from nacre.engines.ray.waiting import looked_at
 from nacre.engines.ray.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.frozen import replace
-from nacre.result import Cancelled, Ended, Event, Lost, Result
+from nacre.result import Cancelled, Ended, Event, Lost, Result, Started
 from nacre.sandbox.plan import Enforceable
 from nacre.starting import unless_cancelled
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
@@ -170,7 +170,9 @@ class RayEngine(Engine):
             raise events
         task = None
         for event in events:
-            if isinstance(event, Ended):
+            if isinstance(event, Started):
+                event = replace(event, redactor=plan.hidden)  # which does not travel
+            elif isinstance(event, Ended):
                 task, result = event.result.task, result_at(event.result, lease.node)
                 remarks = (*plan.remarks, *result.remarks)
                 event = Ended(replace(result, cwd=plan.cwd, hidden=plan.hidden, remarks=remarks))

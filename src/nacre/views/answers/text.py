@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.output import Options
+from nacre.output.shape import Options
 from nacre.profiles.view import Text
 from nacre.result import Result, outcome_data
 from nacre.views.answers.answer import Answer

@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleRenderable
 from rich.style import Style
 from rich.text import Text
 
+from nacre.output.width import columns
 from nacre.patterns import later
 from nacre.views.escape import in_ascii, printed
 from nacre.views.look import Look
@@ -61,9 +62,8 @@ def titled(look: Look, title: Text, status: Text | None = None, name: str = "fai
     line = said((look.rule * 2 + " ", name))
     line.append_text(title)
     end = Text() if status is None else Text.assemble(" ", status, " ", (look.rule * 2, style(name)))
-    room = look.width - line.cell_len - end.cell_len - 1
-    if not look.utf8:
-        room -= len(in_ascii(line.plain)) - line.cell_len
+    shown = line.plain if look.utf8 else in_ascii(line.plain)
+    room = look.width - columns(shown) - columns(end.plain) - 1
     line.append(" ")
     line.append(look.rule * max(room, 1), style(name))
     line.append_text(end)

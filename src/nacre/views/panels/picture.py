@@ -5,11 +5,11 @@ Lines that are too long are wrapped as a terminal would: a picture that cuts the
 
 from __future__ import annotations
 
-from rich.cells import cell_len
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from nacre.frozen import replace
+from nacre.output.width import fitting
 from nacre.views.look import Look
 from nacre.views.panels.paint import Drawing, console
 
@@ -85,11 +85,8 @@ def render_svg(drawing: Drawing, look: Look, *, title: str, light: bool = False)
 
 def _rows(line: Text, width: int) -> list[Text]:
     """As a terminal wraps: where the room ends, in the middle of a word."""
-    places, room = [], width
-    for place, letter in enumerate(line.plain):
-        needed = cell_len(letter)
-        if needed > room:
-            places.append(place)
-            room = width
-        room -= needed
+    text, places, place = line.plain, list[int](), 0
+    while (fits := fitting(text[place:], width)) < len(text) - place:
+        place += max(fits, 1)
+        places.append(place)
     return list(line.divide(places))

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from rich.text import Text
 
+from nacre.output.width import columns
 from nacre.result import (
     Cancelled,
     Exited,
@@ -30,7 +31,7 @@ from nacre.result import (
 )
 from nacre.views.amounts import short_span
 from nacre.views.content import marks
-from nacre.views.escape import columns, cut, escaped
+from nacre.views.escape import cut, escaped
 from nacre.views.look import Look
 from nacre.views.masked import described, masked
 from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
@@ -59,7 +60,7 @@ def panel(
         rule(look),
     ]
     below = notes(result, view, look)
-    tall = 0 < look.height <= sum(-(-each.cell_len // look.width) or 1 for each in above) + len(below) + 1
+    tall = 0 < look.height <= sum(-(-columns(each.plain) // look.width) or 1 for each in above) + len(below) + 1
     return [*above, footer(result, view, lines, state if tall else None), *below]
 
 
