@@ -94,12 +94,13 @@ test-frameworks: ## the adapters against the real frameworks, in an environment 
 	scripts/test-frameworks.sh $(FRAMEWORKS)
 
 .PHONY: check
-check: venv ## lint, format, types, import directions, requirement marks
+check: venv ## lint, format, types, import directions, requirement marks, names and sizes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/requirements.py --strict
+	$(BIN)/python -m scripts.lint
 
 .PHONY: bench
 bench: venv ## measure; keeps the table in bench/RESULTS.md

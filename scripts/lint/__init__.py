@@ -1,0 +1,1 @@
+"""Checks names, docstring openings and sizes: `python -m scripts.lint`, part of `make check`."""

@@ -1,0 +1,163 @@
+"""Reads Python files and lists the modules, classes, functions, attributes and constants that they define."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+AREAS = ("src", "tests", "faults", "fuzz", "bench", "scripts", "examples")
+"""Top directories that are checked. An area without Python files may be missing."""
+
+PACKAGE = "src/nacre/"
+
+Kind = Literal["module", "class", "function", "method", "property", "attribute", "constant", "alias", "variable"]
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_PROPERTIES = frozenset({"property", "cached_property", "setter", "getter", "deleter"})
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One defined name."""
+
+    kind: Kind
+    name: str
+    """Qualified within the module: `Gate.enter`. A module's own name is its file name without `.py`."""
+    line: int
+    lines: int
+    """Length of a function, from `def` to its last line; 0 for other kinds."""
+    docstring: str | None = None
+    decorators: frozenset[str] = frozenset()
+    """Last part of each decorator's name: `fixture` for `@pytest.fixture(scope="module")`."""
+
+    @property
+    def own_name(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def owner(self) -> str:
+        return self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One Python file and its definitions."""
+
+    path: str
+    """Relative to the project, with slashes."""
+    lines: int
+    definitions: Sequence[Definition]
+
+    @property
+    def area(self) -> str:
+        return self.path.partition("/")[0]
+
+    @property
+    def module(self) -> str:
+        """Path inside the package, without `.py`: `keeper/run`. Outside the package: the path in the project."""
+        return self.path.removeprefix(PACKAGE).removesuffix(".py").removesuffix("/__init__")
+
+
+def read_files(root: Path) -> list[SourceFile]:
+    """Read every Python file of the checked areas below `root`, sorted by path."""
+    paths = [path for area in AREAS for path in (root / area).rglob("*.py")]
+    return [read_file(path, path.relative_to(root).as_posix()) for path in sorted(paths)]
+
+
+def read_file(path: Path, name: str) -> SourceFile:
+    """Parse one file. Raises SyntaxError for a file that is not Python."""
+    source = path.read_bytes()
+    tree = ast.parse(source, name)
+    stem = path.parent.name if path.stem == "__init__" else path.stem
+    module = Definition("module", stem, 1, 0, ast.get_docstring(tree))
+    return SourceFile(name, len(source.splitlines()), [module, *_definitions_in(tree.body, "", in_class=False)])
+
+
+def _definitions_in(body: Sequence[ast.stmt], owner: str, *, in_class: bool) -> Iterator[Definition]:
+    attributes: set[str] = set()
+    for node in _flatten(body):
+        if isinstance(node, ast.ClassDef):
+            name = f"{owner}{node.name}"
+            yield Definition("class", name, node.lineno, 0, ast.get_docstring(node))
+            yield from _definitions_in(node.body, f"{name}.", in_class=True)
+        elif isinstance(node, _Function):
+            yield _function(node, owner, in_class=in_class)
+            if in_class:
+                for attribute in _assigned_to_self(node):
+                    if attribute.attr not in attributes:
+                        attributes.add(attribute.attr)
+                        yield Definition("attribute", f"{owner}{attribute.attr}", attribute.lineno, 0)
+        else:
+            for target in _assigned_names(node):
+                if target.id not in attributes:
+                    attributes.add(target.id)
+                    kind = _kind_of(target.id, in_class=in_class)
+                    yield Definition(kind, f"{owner}{target.id}", target.lineno, 0)
+
+
+def _kind_of(name: str, *, in_class: bool) -> Kind:
+    """Kind of an assigned name, by its spelling: `LIMIT`, `TypeAlias`, `value`."""
+    if name.isupper():
+        return "constant"
+    if in_class:
+        return "attribute"
+    return "alias" if name.strip("_")[:1].isupper() else "variable"
+
+
+def _function(node: _Function, owner: str, *, in_class: bool) -> Definition:
+    decorators = frozenset(_last_name(decorator) for decorator in node.decorator_list)
+    kind: Kind = "property" if decorators & _PROPERTIES else "method" if in_class else "function"
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    return Definition(kind, f"{owner}{node.name}", node.lineno, lines, ast.get_docstring(node), decorators)
+
+
+def _flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of `body` and of its if, try and with blocks."""
+    for node in body:
+        yield node
+        match node:
+            case ast.If():
+                yield from _flatten([*node.body, *node.orelse])
+            case ast.Try():
+                handlers = [child for handler in node.handlers for child in handler.body]
+                yield from _flatten([*node.body, *handlers, *node.orelse, *node.finalbody])
+            case ast.With():
+                yield from _flatten(node.body)
+
+
+def _assigned_names(node: ast.stmt) -> Iterator[ast.Name]:
+    for target in _targets_of(node):
+        for child in target.elts if isinstance(target, ast.Tuple) else [target]:
+            if isinstance(child, ast.Name):
+                yield child
+
+
+def _assigned_to_self(method: _Function) -> Iterator[ast.Attribute]:
+    for node in ast.walk(method):
+        for target in _targets_of(node):
+            for child in target.elts if isinstance(target, ast.Tuple) else [target]:
+                match child:
+                    case ast.Attribute(value=ast.Name(id="self")):
+                        yield child
+
+
+def _targets_of(node: ast.AST) -> Sequence[ast.expr]:
+    match node:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AnnAssign(target=target):
+            return [target]
+        case _:
+            return []
+
+
+def _last_name(decorator: ast.expr) -> str:
+    match decorator:
+        case ast.Call(func=function):
+            return _last_name(function)
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""

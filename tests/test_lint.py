@@ -1,0 +1,333 @@
+"""scripts/lint: names, docstring openings and sizes, and a baseline that only shrinks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+
+GLOSSARY = """\
+[modules]
+told -> exit_state
+
+[classes]
+Asked -> ParsedCall
+
+[functions]
+let_go -> detach
+
+[constants]
+NOBODY -> NO_APPROVER
+
+[keeper/care | keeper/server/supervisor]
+module -> supervisor
+Care -> Supervisor
+Care.review -> check_run
+Care.killed -> recently_killed
+look -> read_process
+FREE -> IDLE
+_retired -> _stopping
+
+[words that are no verb]
+told beside at
+
+[verbs that end in -ed]
+feed
+
+[vague words]
+PATIENCE LONGEST PAUSE
+
+[vague first and last words]
+PATIENCE LONGEST
+"""
+
+GOOD = '''\
+"""Run limits and the waiters for them."""
+
+from dataclasses import dataclass
+
+MAX_LINE_BYTES = 100
+_FLOOD_PAUSE_S = 0.1
+
+
+class RunLimiter:
+    """Semaphore that works across event loops."""
+
+    started: bool = False
+
+    @property
+    def told(self) -> bool:
+        """True once a caller waits."""
+        return self.started
+
+    def is_stopped(self) -> bool:
+        return not self.started
+
+    def feed(self, data: bytes) -> None:
+        """Add data. What is too long is dropped."""
+
+    def on_exit(self) -> None: ...
+
+
+def read_exit_state(fd: int) -> bytes:
+    """Whether the fd is open does not matter."""
+    return b""
+'''
+
+
+class Lint:
+    """Project in a temporary directory, checked by the real script."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.data = root / "data"
+        self.write("data/glossary.txt", GLOSSARY)
+        self.write("data/exceptions.txt", "")
+        self.write("data/baseline.txt", "")
+        self.write("src/nacre/keeper/care.py", "")
+        self.write_baseline("name src module care = 1")
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+
+    def move(self, old: str, new: str) -> None:
+        target = self.root / new
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (self.root / old).rename(target)
+
+    def write_baseline(self, *lines: str) -> None:
+        self.write("data/baseline.txt", "".join(f"{line}\n" for line in lines))
+
+    def read_baseline(self) -> list[str]:
+        lines = (self.data / "baseline.txt").read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if not line.startswith("#")]
+
+    def run(self, *options: str) -> list[str]:
+        """Run the script; return its complaints, none when it succeeds."""
+        command = [sys.executable, "-m", "scripts.lint", "--root", str(self.root), "--data", str(self.data), *options]
+        done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+        complaints = done.stderr.splitlines()
+        assert done.returncode == (1 if complaints else 0), done
+        return complaints
+
+
+@pytest.fixture
+def lint(tmp_path: Path) -> Lint:
+    return Lint(tmp_path)
+
+
+def test_lint_passes_for_plain_code(lint: Lint) -> None:
+    lint.write("src/nacre/limiter.py", GOOD)
+    lint.write("tests/test_limiter.py", "def test_told() -> None:\n    'It is told.'\n")
+    assert lint.run() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "complaint"),
+    [
+        ("src/nacre/told.py", "", "1: module `told` is not a plain name: use `exit_state`"),
+        ("tests/test_told.py", "", "1: module `test_told` is not a plain name: use `exit_state`"),
+        ("src/nacre/told/__init__.py", "", "1: module `told` is not a plain name: use `exit_state`"),
+        ("bench/a.py", "class Asked: ...", "1: class `Asked` is not a plain name: use `ParsedCall`"),
+        ("src/nacre/a.py", "Asked = int | str", "1: alias `Asked` is not a plain name: use `ParsedCall`"),
+        ("fuzz/a.py", "def _let_go(): ...", "1: function `_let_go` is not a plain name: use `detach`"),
+        ("faults/a.py", "\nNOBODY = 1", "2: constant `NOBODY` is not a plain name: use `NO_APPROVER`"),
+        (
+            "src/nacre/a.py",
+            "if True:\n    class A:\n        def let_go(self): ...",
+            "3: method `A.let_go` is not a plain name: use `detach`",
+        ),
+        (
+            "examples/a.py",
+            "async def told(): ...",
+            "1: function `told` is a bare participle or preposition: name it by a verb and its object",
+        ),
+        (
+            "tests/support/a.py",
+            "class A:\n    def _started(self): ...",
+            "2: method `A._started` is a bare participle or preposition: name it by a verb and its object",
+        ),
+        *(
+            (
+                "scripts/a.py",
+                f"{name} = 1",
+                f"1: constant `{name}` is vague: name what it bounds and the unit, as in `_REPLY_TIMEOUT_S`",
+            )
+            for name in ("_PATIENCE", "PAUSE", "_PAUSE_S", "_LONGEST_LINE", "PORT_PATIENCE")
+        ),
+    ],
+)
+def test_lint_finds_names_that_are_not_plain(lint: Lint, path: str, source: str, complaint: str) -> None:
+    lint.write(path, source)
+    assert lint.run() == [f"{path}:{complaint}"]
+
+
+@pytest.mark.parametrize("path", ["src/nacre/keeper/care.py", "src/nacre/keeper/server/supervisor.py"])
+def test_lint_finds_names_of_one_module_before_and_after_its_move(lint: Lint, path: str) -> None:
+    lint.move("src/nacre/keeper/care.py", path)
+    lint.write(
+        path, "FREE = b''\n_retired = 1\ndef look(): ...\nclass Care:\n    killed = 1\n    def review(self): ...\n"
+    )
+    lint.write("src/nacre/other.py", "FREE = 1\ndef look(): ...\nclass Other:\n    killed = 1\n")
+    lint.write_baseline(*(["name src module care = 1"] if path.endswith("care.py") else []))
+    assert lint.run() == [
+        f"{path}:1: constant `FREE` is not a plain name: use `IDLE`",
+        f"{path}:2: variable `_retired` is not a plain name: use `_stopping`",
+        f"{path}:3: function `look` is not a plain name: use `read_process`",
+        f"{path}:4: class `Care` is not a plain name: use `Supervisor`",
+        f"{path}:5: attribute `Care.killed` is not a plain name: use `recently_killed`",
+        f"{path}:6: method `Care.review` is not a plain name: use `check_run`",
+    ]
+
+
+def test_lint_finds_members_of_a_class_that_is_renamed_already(lint: Lint) -> None:
+    lint.write("src/nacre/keeper/care.py", "class Supervisor:\n    def __init__(self):\n        self.killed = 1\n")
+    assert lint.run() == [
+        "src/nacre/keeper/care.py:3: attribute `Supervisor.killed` is not a plain name: use `recently_killed`"
+    ]
+
+
+def test_lint_finds_docstrings_by_their_first_word(lint: Lint) -> None:
+    lint.write(
+        "src/nacre/a.py",
+        '''\
+        """What it is."""
+
+
+        class A:
+            """Whoever comes."""
+
+            def read(self):
+                """Whether it is so."""
+
+            def write(self):
+                """Whether the file is writable."""
+
+
+        def parse():
+            """Of a text."""
+
+
+        def pack():
+            """Thatched roofs."""
+        ''',
+    )
+    lint.write("examples/a.py", '"""Where it is."""')
+    assert lint.run() == [
+        "src/nacre/a.py:1: docstring of module `a` begins with What: What it is.",
+        "src/nacre/a.py:4: docstring of class `A` begins with Whoever: Whoever comes.",
+        "src/nacre/a.py:7: docstring of method `A.read` begins with Whether it: Whether it is so.",
+        "src/nacre/a.py:14: docstring of function `parse` begins with Of: Of a text.",
+    ]
+
+
+def test_lint_finds_public_classes_that_are_defined_twice(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "class Reply: ...\nclass _Own: ...\nclass BashTool: ...\n")
+    lint.write(
+        "src/nacre/b.py", "class Reply: ...\nclass _Own: ...\nif True:\n    class A: ...\nelse:\n    class A: ...\n"
+    )
+    lint.write("src/nacre/compat/c.py", "class BashTool: ...\n")
+    assert lint.run() == [
+        "src/nacre/a.py:1: class `Reply` is also defined in src/nacre/b.py",
+        "src/nacre/b.py:1: class `Reply` is also defined in src/nacre/a.py",
+    ]
+
+
+def test_lint_finds_long_files_and_functions_and_large_packages(lint: Lint) -> None:
+    lint.write("tests/test_long.py", "x = 1\n" * 401)
+    lint.write("tests/test_fits.py", "x = 1\n" * 400)
+    line = "    x = 1\n"
+    lint.write("bench/a.py", f"def run():\n{line * 60}\n\ndef fit():\n{line * 59}")
+    for number in range(17):
+        lint.write(f"src/nacre/large/m{number}.py", "")
+    for number in range(16):
+        lint.write(f"src/nacre/small/m{number}.py", "")
+    assert lint.run() == [
+        "tests/test_long.py:1: file has 401 lines, more than 400: split it",
+        "bench/a.py:1: function `run` has 61 lines, more than 60: split it",
+        "src/nacre/large:1: package has 17 files, more than 16: split it",
+    ]
+
+
+def test_known_violations_pass_and_one_more_of_them_fails(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "def told(): ...\n")
+    lint.write_baseline("name src module care = 1", "name src function told = 1")
+    assert lint.run() == []
+    lint.write("src/nacre/b.py", "def told(): ...\n")
+    assert [line.partition(": ")[0] for line in lint.run()] == ["src/nacre/a.py:1", "src/nacre/b.py:1"]
+
+
+def test_known_size_is_a_ceiling(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "x = 1\n" * 430)
+    lint.write_baseline("name src module care = 1", "long-file src/nacre/a.py = 450")
+    assert lint.run() == []
+    lint.write("src/nacre/a.py", "x = 1\n" * 451)
+    assert lint.run() == ["src/nacre/a.py:1: file has 451 lines, more than 400: split it (baseline: 450, now 500)"]
+
+
+def test_fixed_violations_must_leave_the_baseline(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "def told(): ...\n")
+    lint.write_baseline("name src module care = 1", "name src class Asked = 1", "name src function told = 2")
+    assert lint.run() == [
+        "remove it from the baseline: name src class Asked = 1",
+        "lower it in the baseline: name src function told = 2, now 1",
+    ]
+
+
+def test_update_removes_fixed_violations_and_adds_no_new_ones(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "def told(): ...\ndef beside(): ...\n")
+    lint.write_baseline("name src module care = 1", "name src class Asked = 1", "name src function told = 2")
+    assert [line.partition(": ")[0] for line in lint.run("--update")] == ["src/nacre/a.py:2"]
+    assert lint.read_baseline() == ["name src function told = 1", "name src module care = 1"]
+
+
+def test_moved_files_need_no_change_of_the_baseline(lint: Lint) -> None:
+    source = '"""What it is."""\ndef told(): ...\nclass Asked:\n    def at(self):\n' + "        x = 1\n" * 61
+    lint.write("src/nacre/a.py", source)
+    (lint.data / "baseline.txt").unlink()
+    assert lint.run("--rebase") == []
+    lint.move("src/nacre/a.py", "src/nacre/execution/plain.py")
+    assert lint.run() == []
+
+
+def test_rebase_follows_a_moved_path_and_refuses_to_grow(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "x = 1\n" * 401)
+    lint.write_baseline("name src module care = 1", "long-file src/nacre/a.py = 450")
+    lint.move("src/nacre/a.py", "src/nacre/b.py")
+    assert lint.run("--rebase") == []
+    assert lint.read_baseline() == ["long-file src/nacre/b.py = 450", "name src module care = 1"]
+    lint.write("src/nacre/c.py", "x = 1\n" * 401)
+    assert lint.run("--rebase") == [
+        "long-file: the baseline may only shrink: 1 lines that add up to 450, now 2 lines that add up to 900"
+    ]
+    assert lint.read_baseline() == ["long-file src/nacre/b.py = 450", "name src module care = 1"]
+
+
+def test_exceptions_need_a_reason_and_a_use(lint: Lint) -> None:
+    lint.write("src/nacre/a.py", "x = 1\n" * 401)
+    lint.write("data/exceptions.txt", "long-file src/nacre/a.py -- table of numbers\n")
+    assert lint.run() == []
+    lint.write("src/nacre/a.py", "x = 1\n")
+    assert lint.run() == ["remove it from the exceptions: long-file src/nacre/a.py"]
+    lint.write("data/exceptions.txt", "long-file src/nacre/a.py\n")
+    assert lint.run() == ["exceptions.txt:1: expected `rule key -- reason`: long-file src/nacre/a.py"]
+
+
+def test_glossary_section_must_name_a_module_that_exists(lint: Lint) -> None:
+    lint.move("src/nacre/keeper/care.py", "src/nacre/keeper/elsewhere.py")
+    lint.write_baseline()
+    moved = "give the new path of a module that has moved; none of these exists"
+    assert lint.run() == [f"glossary.txt: {moved}: [keeper/care | keeper/server/supervisor]"]
+
+
+def test_summary_counts_the_known_violations_per_rule(lint: Lint) -> None:
+    command = [sys.executable, "-m", "scripts.lint", "--root", str(lint.root), "--data", str(lint.data), "--summary"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert done.stdout == "name: 1\n"
