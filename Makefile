@@ -125,6 +125,12 @@ fuzz: ## 100,000 cases of hostile input; ARGS='running --cases 500 --seed 7' for
 faults: venv ## 620 rounds of kills, 170 of full disks and the like; ARGS='--fault keeper --rounds 50 --seed 7' for some
 	$(BIN)/python -m faults $(ARGS)
 
+.PHONY: snapshots
+snapshots: venv ## write tests/interface/snapshots anew, from what other programs see now
+	UPDATE_SNAPSHOTS=1 $(BIN)/pytest -n0 -m 'not mcp' tests/interface
+	scripts/mcp-venvs.sh
+	UPDATE_SNAPSHOTS=1 .venv-mcp/bin/pytest -n0 tests/interface/test_mcp_tools.py
+
 .PHONY: requirements
 requirements: venv ## each requirement with the tests that prove it
 	$(BIN)/python scripts/requirements.py $(ARGS)

@@ -1,0 +1,131 @@
+"""`nacre` as a program of its own, with a home directory of its own: words in, exit code and bytes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.interface.shapes import describe_shape
+from tests.support.waiting import PATIENCE
+
+_PASSED_ON = "NACRE_PORTABLE"
+_FOREIGN = ("NACRE_", "CLAUDE_", "CODEX_", "GEMINI_", "CURSOR_", "XDG_")
+"""Beginnings of variables that would change what is configured."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What one sees of a program that has exited."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+    def json_lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def describe(self) -> dict[str, Any]:
+        """Exit code and the structure of the JSON on stdout, a shape for each line."""
+        shapes = [describe_shape(each) for each in self.json_lines()]
+        return {"exit_code": self.code, "stdout": shapes[0] if len(shapes) == 1 else shapes, "stderr": bool(self.err)}
+
+    def describe_flat(self) -> dict[str, Any]:
+        """The same, for one object on stdout, with its keys beside the exit code."""
+        (data,) = self.json_lines()
+        return {"(exit code)": self.code, "(stderr)": bool(self.err), **describe_shape(data)}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the program."""
+
+    words: Sequence[str]
+    stdin: bytes = b""
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_line(process: subprocess.Popen[bytes]) -> bytes:
+    """The next line that it prints."""
+    assert process.stdout is not None
+    fd, line = process.stdout.fileno(), b""
+    while not line.endswith(b"\n"):
+        ready, _, _ = select.select([fd], [], [], PATIENCE)
+        data = os.read(fd, 1) if ready else b""
+        if not data:
+            pytest.fail(f"only {line!r}, and {'the end' if ready else f'nothing more in {PATIENCE:g} s'}")
+        line += data
+    return line
+
+
+class Program:
+    def __init__(self, home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self.state = home / "state" / "nacre"
+        self.settings = home / "config" / "nacre" / "config.toml"
+        own = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_CONFIG_HOME": str(home / "config")}
+        own["GIT_CEILING_DIRECTORIES"] = str(home)  # no repository above it may be found
+        inherited = {
+            name: value for name, value in os.environ.items() if name == _PASSED_ON or not name.startswith(_FOREIGN)
+        }
+        self.env = {**inherited, **own, "TERM": "dumb"}
+
+    def configure(self, text: str) -> None:
+        """Write the user's settings."""
+        self.settings.parent.mkdir(parents=True, exist_ok=True)
+        self.settings.write_text(text, encoding="utf-8")
+
+    def run(self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Finished:
+        """Run it to its end."""
+        with self.start(*words, env=env) as process:
+            out, err = process.communicate(stdin, timeout=PATIENCE)
+        return Finished(process.returncode, out, err)
+
+    def run_all(self, calls: Mapping[str, Call]) -> dict[str, Finished]:
+        """Run several at once: most of a call is the start of Python."""
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            running = {
+                name: pool.submit(self.run, *call.words, stdin=call.stdin, env=call.env) for name, call in calls.items()
+            }
+            return {name: future.result() for name, future in running.items()}
+
+    @contextmanager
+    def start(self, *words: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        """Killed at the end of the block if it still runs."""
+        with subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "nacre", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.home,
+            env={**self.env, **(env or {})},
+            start_new_session=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def interrupt(self, process: subprocess.Popen[bytes]) -> int:
+        """Ctrl-C; the exit code."""
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        return process.returncode
+
+    def kill_tasks(self) -> None:
+        """End every task that still runs."""
+        found = self.run("tasks", "--json").json_lines()[0]["tasks"]
+        if found:
+            self.run("kill", "--signal", "KILL", *[task["id"] for task in found])

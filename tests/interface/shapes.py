@@ -1,0 +1,71 @@
+"""Structure of plain data: values in, nested names of types out. Deterministic, so that two runs compare equal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+WORD_KEYS = frozenset({"kind", "code", "decision", "state", "layer", "outcome", "error", "caller", "profile", "mode"})
+"""Keys whose texts are part of the interface: a shape has the text itself, after `= `."""
+VARYING_KEYS = frozenset({"remarks"})
+"""Lists of texts that may be empty or not, as the machine is slow or fast: only the type of their items counts."""
+_TASK_ID = re.compile(r"bash-[0-9a-f]{8}")
+
+
+def describe_shape(value: Any, *, words: Collection[str] = WORD_KEYS, key: str = "") -> Any:
+    """`{"pid": 7, "kind": "exited"}` becomes `{"pid": "int", "kind": "= exited"}`.
+
+    A list becomes the distinct shapes of its items, sorted. `words`: keys whose texts are kept. `key`: where the value
+    stands.
+    """
+    match value:
+        case None:
+            return "null"
+        case str():
+            return f"= {value}" if key in words else "str"
+        case bool() | int() | float():
+            return type(value).__name__
+        case Mapping():
+            names = {_TASK_ID.sub("ID", str(name)): each for name, each in value.items()}
+            return {name: describe_shape(each, words=words, key=name) for name, each in names.items()}
+        case list() | tuple() if key in VARYING_KEYS and all(isinstance(each, str) for each in value):
+            return "list of str"
+        case list() | tuple():
+            return merge_equal([describe_shape(each, words=words) for each in value])
+        case _:
+            return f"object {type(value).__name__}"
+
+
+def merge_equal(shapes: list[Any]) -> list[Any]:
+    """Each shape once, sorted by its JSON."""
+    return [json.loads(text) for text in sorted({json.dumps(shape, sort_keys=True) for shape in shapes})]
+
+
+def split_common(cases: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The keys that have one shape in every case, once; then for each case the rest."""
+    first = next(iter(cases.values()))
+    common = {
+        key: shape for key, shape in first.items() if all(key in case and case[key] == shape for case in cases.values())
+    }
+    rest = {name: {key: case[key] for key in case if key not in common} for name, case in cases.items()}
+    return {"in every case": common, **rest}
+
+
+def strip_prose(schema: Any) -> Any:
+    """A JSON schema without its descriptions and titles: names, types, required, enums, defaults, bounds.
+
+    A property may itself be called `description`: below `properties` every name is kept.
+    """
+    if isinstance(schema, list):
+        return [strip_prose(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: each for name, each in schema.items() if not (name in ("description", "title") and _is_text(each))}
+    return {name: strip_prose(each) for name, each in kept.items()}
+
+
+def _is_text(value: object) -> bool:
+    """A property that is called `description` is an object, not a text."""
+    return isinstance(value, str)
