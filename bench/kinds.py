@@ -8,10 +8,10 @@ import os
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nacre import Bash, Cancel, Request, Session, ToolContext
-from nacre.result import Cancelled, Chunk, Ended, Exited, Running, TimedOut
+from nacre.result import Cancelled, Chunk, Ended, Exited, Result, Running, TimedOut
 from nacre.tasks import Tasks
 
 
@@ -21,6 +21,15 @@ class Soaked:
 
     bash: Bash
     tasks: Tasks
+    reasons: list[str] = field(default_factory=list)
+    """What is known of the last commands that did not end as they had to."""
+
+    def judge(self, result: Result, right: bool) -> bool:
+        """Give `right` back, and keep what a wrong result says of itself."""
+        if not right:
+            remarks = [remark for remark in result.remarks if "goes on as task" not in remark]  # has an id in it
+            self.reasons.append(" ".join([f"{result.outcome}", *remarks]))
+        return right
 
     def order(self, count: int, seed: int) -> Iterator[str]:
         weights = [kind.weight for kind in KINDS.values()]
@@ -56,7 +65,7 @@ async def _spill(here: Soaked) -> bool:
 
 async def _timeout(here: Soaked) -> bool:
     result = await here.bash.run(Request("sleep 60 & sleep 60", timeout=0.05))
-    return result.outcome == TimedOut(0.05) and not result.running
+    return here.judge(result, result.outcome == TimedOut(0.05) and not result.running)
 
 
 async def _cancel(here: Soaked) -> bool:
@@ -106,7 +115,7 @@ async def _restricted(here: Soaked) -> bool:
 
 async def _leftover(here: Soaked) -> bool:
     result = await here.bash.run(Request("sleep 60 & echo done", leftovers="end"))
-    return result.output == "done\n" and len(result.ended) == 1 and not result.running
+    return here.judge(result, result.output == "done\n" and len(result.ended) == 1 and not result.running)
 
 
 async def _adopted(here: Soaked) -> bool:
@@ -114,7 +123,7 @@ async def _adopted(here: Soaked) -> bool:
     result = await here.bash.run("sleep 600 & echo done")
     if result.task is not None:
         await here.tasks.kill(result.task.id)
-    return result.outcome == Exited(0) and result.task is not None
+    return here.judge(result, result.outcome == Exited(0) and result.task is not None)
 
 
 async def _background(here: Soaked) -> bool:
@@ -130,7 +139,7 @@ async def _promoted(here: Soaked) -> bool:
     result = await here.bash.run(Request("echo early; sleep 600", yield_after=0.05))
     if result.task is not None:
         await here.tasks.kill(result.task.id)
-    return isinstance(result.outcome, Running) and result.outcome.promoted
+    return here.judge(result, isinstance(result.outcome, Running) and result.outcome.promoted)
 
 
 KINDS = {

@@ -49,7 +49,7 @@ class Sample:
     seconds: float
     commands: int
     wrong: dict[str, int]
-    """Commands that did not end as they had to, by kind."""
+    """Commands that did not end as they had to, by kind and by what their results say."""
     host: int
     keeper: int
 
@@ -83,7 +83,7 @@ def _amounts(part: list[Sample], who: str) -> str:
 
 def _verdicts(samples: list[Sample]) -> Iterator[Row]:
     wrong = samples[-1].wrong
-    figure = ", ".join(f"{count} {name}" for name, count in sorted(wrong.items())) or "none"
+    figure = "; ".join(f"{count} {name}" for name, count in sorted(wrong.items())) or "none"
     yield Row("… commands that did not end as they had to", figure, "", "none", holds=not wrong)
     third = MINUTES * 60 / 3
     for who in ("host", "keeper"):
@@ -119,8 +119,9 @@ async def main(minutes: float) -> None:
         while time.monotonic() < start + minutes * 60:
             name = choice.choices(names, weights)[0]
             if not await MIXED[name].run(place):
-                wrong[name] += 1
-                print(f"{name} did not end as it had to", file=sys.stderr)
+                reason = place.reasons.pop() if place.reasons else "no reason known"
+                wrong[f"{name}: {reason}"] += 1
+                print(f"{name} did not end as it had to: {reason}", file=sys.stderr)
             made[name] += 1
 
     async def look() -> None:

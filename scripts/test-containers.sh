@@ -21,4 +21,8 @@ for program in podman docker; do
 done
 [[ $NACRE_TEST_CONTAINERS ]] || { echo "neither podman nor docker works here" >&2; exit 1; }
 .venv/bin/pytest --dist=load tests/engines "$@"
-(($#)) || exec .venv/bin/pytest --dist=load -m bubblewrap tests/escapes tests/cli
+if (($# == 0)); then
+    .venv/bin/pytest --dist=load -m bubblewrap tests/escapes tests/cli
+    # Most people have bubblewrap to do without root.
+    [[ $(id -u) != 0 ]] || scripts/test-user.sh --dist=load -m bubblewrap tests/escapes tests/cli
+fi
