@@ -13,8 +13,9 @@ from weakref import WeakSet, WeakValueDictionary
 from nacre.guard import git_directories
 from nacre.guard.git_config import MAX_BYTES, settings_that_run_programs
 from nacre.guard.mounted_paths import MountedPaths
-from nacre.guard.nested_repositories import Known, look_for, quarantine_new
+from nacre.guard.nested_repositories import Known, keep_common, look_for, quarantine_new
 from nacre.guard.nodes import Guard, Snapshot
+from nacre.guard.quarantine import read_file
 from nacre.types import Plan
 
 _lock = threading.RLock()
@@ -84,7 +85,7 @@ class Protection:
         file at each `git config` of the user."""
         if path not in self._configurations:
             return False
-        before, now = self._held.content(path), git_directories.read_file(path, MAX_BYTES + 1)
+        before, now = self._held.content(path), read_file(path, MAX_BYTES + 1)
         if before is None or now is None or len(now) > MAX_BYTES:
             return False
         was, runs = (settings_that_run_programs(text.decode("utf-8", "surrogateescape")) for text in (before, now))
@@ -101,7 +102,7 @@ class Protection:
         found = look_for(self._plan.roots, self._plan.repositories)
         for other in _running:
             if not set(other._plan.roots).isdisjoint(self._plan.roots):
-                found = {each: parts & other._nested.get(each, frozenset()) for each, parts in found.items()}
+                found = keep_common(found, other._nested)
         return found
 
 
