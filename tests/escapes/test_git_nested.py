@@ -11,7 +11,7 @@ import pytest
 
 from nacre.result import Exited
 from tests.escapes.test_git_links import COMMIT, LINKS, evil, is_armed, links_below
-from tests.support.confined import confined, run
+from tests.support.confined import PYTHON, confined, run
 from tests.support.repositories import git, repository, submodule
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
@@ -147,9 +147,51 @@ async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -
 async def test_an_index_that_cannot_be_read_is_renamed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run("printf 'DIRC\\0\\0\\0\\11\\0\\0\\0\\1 and more than that, and more' > .git/index", repo)
-    assert [remark for remark in result.remarks if "an index that nacre cannot read" in remark]
+    assert [remark for remark in result.remarks if "an index that is not as git writes it" in remark]
     assert not (repo / ".git" / "index").exists()
     assert (repo / ".git" / "index.nacre-quarantined").exists()
+
+
+def forge_index(path: str) -> str:
+    """Shell text that stages a file under a name that git would refuse."""
+    program = (
+        "import hashlib; data = bytearray(open('.git/index', 'rb').read());"
+        f"new = {path!r}.encode(); at = data.rindex(b'z' * len(new)); data[at:at + len(new)] = new;"
+        "data[-20:] = hashlib.sha1(data[:-20]).digest(); open('.git/index', 'wb').write(data)"
+    )
+    name = "z" * len(path)
+    return f"git rm -q --cached file; echo evil > {name}; git add {name}; rm {name}; {PYTHON} -c {shlex.quote(program)}"
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("path", ["../../outside", "a/../../../outside", ".git/hooks/post-commit", "absolute"])
+async def test_no_index_makes_git_write_elsewhere(place: Path, mounts: bool, path: str, version: str) -> None:
+    repo = repository(place / "repo")
+    git(repo, "update-index", "--index-version", version)
+    outside = place.parent / "outside"
+    result = await run(forge_index(str(outside) if path == "absolute" else path), repo)
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if "an index that is not as git writes it" in remark]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, "restore", ".")
+    assert outside.read_text() == "precious"
+    assert not (repo / ".git/hooks/post-commit").exists()
+
+
+def test_an_index_makes_git_write_elsewhere_where_nothing_protects(place: Path) -> None:
+    repo = repository(place / "repo")
+    subprocess.run(["bash", "-c", forge_index("../../outside")], cwd=repo, check=True)
+    git(repo, "restore", ".")
+    assert (place.parent / "outside").read_text() == "evil\n"
+
+
+async def test_names_that_only_look_like_gits_own_are_ordinary(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    names = "a.git/x x. x../y ... .gitignore .github/x d/.gitattributes ..x/y git/x"
+    made = "; ".join(f"mkdir -p $(dirname {name}); echo x > {name}" for name in names.split())
+    for version in ("2", "4"):
+        result = await run(f"{made}; git add {names}; git update-index --index-version {version}", repo)
+        assert (result.outcome, result.remarks) == (Exited(0), ())
 
 
 async def test_a_gitlink_that_leads_out_of_the_workspace_makes_nobody_rename_there(place: Path, mounts: bool) -> None:

@@ -71,6 +71,9 @@ def test_a_name_is_as_long_as_the_entry_says(tmp_path: Path) -> None:
     data = bytearray(index_of(repo))
     data[12 + 62] = 0  # the name of the first entry ends before it begins
     assert read_index(bytes(data), 20).gitlinks == ("inner",)
+    data[12 + 62 + 4] = 1  # and the bytes that follow it are not zero
+    with pytest.raises(ValueError, match="does not write"):
+        read_index(bytes(data), 20)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def settings_that_run_programs(text: str) -> frozenset[str]:
     except ValueError:
         return frozenset({UNREADABLE})
     return frozenset(
-        f"{full}={value or ''}" for full, value in settings if not _is_harmless(*_split(full), value=value or "")
+        f"{full}={value or ''}" for full, value in settings if not _is_harmless(*_split_name(full), value=value or "")
     )
 
 
@@ -93,7 +93,7 @@ def read_settings(text: str) -> list[tuple[str, str | None]]:
     """
     if "\0" in text:
         raise ValueError("a NUL, at which git ends a value")
-    reader = _Reader(text.removeprefix("\ufeff"))
+    reader = _ConfigReader(text.removeprefix("\ufeff"))
     found: list[tuple[str, str | None]] = []
     stem = ""
     while not reader.at_end:
@@ -111,7 +111,7 @@ def read_settings(text: str) -> list[tuple[str, str | None]]:
     return found
 
 
-class _Reader:
+class _ConfigReader:
     """The letters of a configuration, one after the other. At the end there is a newline, however often one asks."""
 
     def __init__(self, text: str) -> None:
@@ -198,7 +198,7 @@ class _Reader:
         return "".join(found)
 
 
-def _split(full: str) -> tuple[str, str, str]:
+def _split_name(full: str) -> tuple[str, str, str]:
     """Section, its name and the key: git looks for the first dot and the last one."""
     section, _, rest = full.partition(".")
     name, _, key = rest.rpartition(".")

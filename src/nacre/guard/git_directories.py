@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nacre.guard.git_operations import NAMES, TODO, TOO_LARGE, Programs, find_programs, read_steps
 from nacre.guard.listings import listing_of
 from nacre.guard.nodes import QUARANTINED
-from nacre.guard.quarantine import Box, read_file, rename_beside, replace_file, scan_open, separate_file
+from nacre.guard.quarantine import QuarantineDirectory, read_file, rename_beside, replace_file, scan_open, separate_file
 from nacre.guard.walking import parent_of
 
 DIRECTORIES_MAX = 20_000
@@ -74,7 +74,7 @@ def look_at(directory: str, others: frozenset[str]) -> Planted:
 def describe_new(directory: str, before: Planted, others: frozenset[str]) -> str:
     """Something there that is new and would be undone; empty for nothing."""
     now = look_at(directory, others)
-    before = _move(before, directory)
+    before = _follow_move(before, directory)
     for path, target in now.links.items():
         if before.links.get(path) != target and not _is_harmless(path, target):
             return f"{path} is a link to {target}"
@@ -86,7 +86,7 @@ def describe_new(directory: str, before: Planted, others: frozenset[str]) -> str
 
 def undo(directory: str, before: Planted, others: frozenset[str]) -> list[str]:
     """Remove, rename or move away what is new; a sentence each."""
-    before = _move(before, directory)
+    before = _follow_move(before, directory)
     now = _look(directory, others, DIRECTORIES_MAX)
     said: list[str] = []
     if now.unlooked or now.crowded or before.unlooked or before.crowded:
@@ -106,7 +106,7 @@ def undo(directory: str, before: Planted, others: frozenset[str]) -> list[str]:
     return said
 
 
-def _move(before: Planted, directory: str) -> Planted:
+def _follow_move(before: Planted, directory: str) -> Planted:
     """The same, after the git directory was moved there."""
     begin = len(before.top)
     if before.top in ("", directory):
@@ -177,21 +177,21 @@ def _move_crowd(directory: str, before: Planted, others: frozenset[str]) -> tupl
     most = (
         2 * DIRECTORIES_MAX if before.unlooked else DIRECTORIES_MAX
     )  # the look before the next run is to see them all
-    with Box(directory) as box:
+    with QuarantineDirectory(directory) as box:
         for _ in range(_PASSES_MAX):
             now = _look(directory, others, most, known.__contains__, frozenset(kept_out))
             crowded = [path for path in now.crowded if path not in were_crowded]
             if not crowded and not now.unlooked:
                 break
             tops = dict.fromkeys(
-                _topmost_new(path, directory, known) for path in (*now.unlooked, *crowded) if path not in known
+                _find_topmost_new(path, directory, known) for path in (*now.unlooked, *crowded) if path not in known
             )
             ours = [path for path in tops if os.path.dirname(path) not in were_crowded]
             kept_out |= tops.keys() - set(ours)
             box.move_paths(ours, directory)
             for path in crowded:
                 if path in known:
-                    _empty(path, directory, before, known | others, box)
+                    _empty_directory(path, directory, before, known | others, box)
         else:
             box.failed = box.failed or "there is too much"
     # in a directory that was crowded before, nobody can tell the user's links
@@ -213,14 +213,16 @@ def _move_crowd(directory: str, before: Planted, others: frozenset[str]) -> tupl
     return now, said
 
 
-def _topmost_new(path: str, directory: str, known: set[str]) -> str:
+def _find_topmost_new(path: str, directory: str, known: set[str]) -> str:
     """The new directory that holds it and lies in one that is known."""
     while (above := os.path.dirname(path)) != directory and above not in known:
         path = above
     return path
 
 
-def _empty(path: str, directory: str, before: Planted, known: set[str] | frozenset[str], box: Box) -> None:
+def _empty_directory(
+    path: str, directory: str, before: Planted, known: set[str] | frozenset[str], box: QuarantineDirectory
+) -> None:
     """Move new links and directories away, one after the other: there may be millions."""
     skipped = {f"{directory}/{name}" for name in ("hooks", "objects", "lfs", "annex")}
     try:

@@ -1,11 +1,15 @@
 """A git index in, the paths of its gitlinks out: `git status` looks into the repositories there. Pure.
 
+An index with a path that git never writes, such as `../file` or `.git/hooks/x`, counts as one that cannot be read: `git
+restore .` would write there.
+
 Entries are found as git finds them, by the lengths that they state. The size of a hash, 20 or 32 bytes, is not in the
 file: the configuration of the repository has it.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import NamedTuple
 
@@ -13,6 +17,12 @@ _EXTENDED = 0x4000
 """A flag of an entry that has two more bytes of flags."""
 _NAME_MASK = 0xFFF
 """The length of a name, or that it is longer."""
+_MAY_BE_FORBIDDEN = re.compile(rb"//|/\.(?:\.|[gG][iI][tT])?[/\0]")
+"""In the whole of an index: only paths with one of these, or that begin with a dot or a slash, are looked at."""
+_FORBIDDEN = re.compile(rb"\.(?:[gG][iI][tT])?[/\0]|//")
+"""In the whole of an index, before its paths are looked at one by one."""
+_FORBIDDEN = re.compile(rb"(?:^|/)(?:\.\.?|\.git|)(?:/|$)", re.IGNORECASE)
+_DOT_OR_SLASH = b"./"
 
 
 class Index(NamedTuple):
@@ -47,6 +57,8 @@ def _read_padded(data: bytes, count: int, hash_size: int, with_files: bool) -> t
     """Versions 2 and 3. Returns the gitlinks, and where the entries end."""
     found: list[bytes] = []
     unpack = struct.Struct(f">26xB{13 + hash_size}xH").unpack_from  # a byte of the mode, and flags
+    suspects = (match.start() for match in _MAY_BE_FORBIDDEN.finditer(data))
+    suspect = next(suspects, len(data))
     at, fixed = 12, 42 + hash_size
     for _ in range(count):
         mode, flags = unpack(data, at)
@@ -55,6 +67,12 @@ def _read_padded(data: bytes, count: int, hash_size: int, with_files: bool) -> t
             begin += 2
         if length == _NAME_MASK:
             length = data.index(0, begin) - begin
+        if data[begin + length]:
+            raise ValueError("a path in an index that git does not write")
+        while suspect < begin:
+            suspect = next(suspects, len(data))
+        if suspect < begin + length or data[begin] in _DOT_OR_SLASH:
+            _refuse_forbidden(data[begin : begin + length])
         if mode & 0xF0 == 0xE0 or with_files:
             found.append(data[begin : begin + length].partition(b"\0")[0])
         at += (begin - at + length + 8) & ~7
@@ -80,10 +98,17 @@ def _read_packed(data: bytes, count: int, hash_size: int, with_files: bool) -> t
         if end < begin:
             raise ValueError("a path is shorter than what it takes from the one before")
         path = kept + data[begin:end]
+        _refuse_forbidden(path)
         if mode & 0xF0 == 0xE0 or with_files:
             found.append(path.partition(b"\0")[0])
         at = end + 1
     return found, restarts, at
+
+
+def _refuse_forbidden(path: bytes) -> None:
+    """A directory of a sparse index ends with a slash; a path that is in a shared index is empty."""
+    if path and _FORBIDDEN.search(path.partition(b"\0")[0].removesuffix(b"/")):
+        raise ValueError("a path in an index that git does not write")
 
 
 def _read_extensions(data: bytes, at: int, hash_size: int, restarts: set[int]) -> list[str]:

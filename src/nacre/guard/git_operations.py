@@ -47,30 +47,30 @@ def read_steps(path: str) -> list[str]:
 
 def _look_at_rebase(directory: str) -> Programs:
     return {
-        f"{directory}/{TODO}": _steps(f"{directory}/{TODO}"),
-        f"{directory}/strategy": _strategy(_text(f"{directory}/strategy")),
+        f"{directory}/{TODO}": _find_steps(f"{directory}/{TODO}"),
+        f"{directory}/strategy": _check_strategy(_read_text(f"{directory}/strategy")),
     }
 
 
 def _look_at_apply(directory: str) -> Programs:
-    options = _text(f"{directory}/apply-opt")
+    options = _read_text(f"{directory}/apply-opt")
     is_known = options is not None and _APPLY_OPTIONS.fullmatch(options.strip())
     return {
-        f"{directory}/strategy": _strategy(_text(f"{directory}/strategy")),
+        f"{directory}/strategy": _check_strategy(_read_text(f"{directory}/strategy")),
         f"{directory}/apply-opt": () if is_known else (f"options {_shorten(options)}",),
     }
 
 
 def _look_at_sequencer(directory: str) -> Programs:
     path = f"{directory}/opts"
-    text = _text(path)
+    text = _read_text(path)
     try:
         if text is None:
             raise ValueError(TOO_LARGE)
         settings = read_settings(text)
     except ValueError as error:
         return {path: (str(error),)}
-    found = [_strategy(value) for name, value in settings if name == "options.strategy"]
+    found = [_check_strategy(value) for name, value in settings if name == "options.strategy"]
     return {path: tuple(each for strategy in found for each in strategy)}
 
 
@@ -81,7 +81,7 @@ def _look_at_remotes(directory: str) -> Programs:
         return {}
     found: Programs = {}
     for number, name in enumerate(names):
-        text = _text(f"{directory}/{name}") if number < _REMOTES_MAX else None
+        text = _read_text(f"{directory}/{name}") if number < _REMOTES_MAX else None
         if text is None or "ext::" in text.lower():
             found[f"{directory}/{name}"] = (f"a remote {_shorten(text)}",)
     return found
@@ -98,15 +98,15 @@ NAMES = frozenset(_LOOKS)
 """Directories of a git directory that are looked at."""
 
 
-def _steps(path: str) -> tuple[str, ...]:
+def _find_steps(path: str) -> tuple[str, ...]:
     return tuple(line for line in read_steps(path) if line == TOO_LARGE or _RUNS.match(line))
 
 
-def _strategy(name: str | None) -> tuple[str, ...]:
+def _check_strategy(name: str | None) -> tuple[str, ...]:
     return () if name is not None and name.strip() in _STRATEGIES else (f"the strategy {_shorten(name)}",)
 
 
-def _text(path: str) -> str | None:
+def _read_text(path: str) -> str | None:
     """Empty if there is no such file; None if it is too large."""
     data = read_file(path, MAX_BYTES + 1) or b""
     return data.decode("utf-8", "surrogateescape") if len(data) <= MAX_BYTES else None

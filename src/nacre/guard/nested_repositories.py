@@ -8,7 +8,6 @@ clone` and `git submodule add` make it names no program, and is left alone; so i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import time
@@ -28,13 +27,15 @@ _INDEX_MAX_BYTES = 256 * 1024 * 1024
 _UNSETTLED_NS = 100_000_000
 """Nanoseconds: a file that has changed so recently may change again without its times telling."""
 _CACHED_MAX = 200
+_KEPT_INDEXES_MAX = 4
+_KEPT_INDEX_MAX_BYTES = 16 * 1024 * 1024
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 _gitlinks: dict[str, tuple[tuple[int, ...], _Gitlinks]] = {}
 """By index, valid until that changes."""
-_indexes: dict[bytes, Index] = {}
-"""By the digest of the file, for those that have changed so recently that their times do not tell."""
+_indexes: dict[tuple[str, int, bool], tuple[bytes, Index]] = {}
+"""With their content, for those that have changed so recently that their times do not tell."""
 _configurations: dict[str, tuple[tuple[int, ...], _Configuration]] = {}
 
 
@@ -53,7 +54,7 @@ class Repository(NamedTuple):
     """A git directory before a run."""
 
     parts: frozenset[str]
-    """What it has that runs programs."""
+    """Things in it that run programs, by what each says."""
     planted: Planted
     """Its links, and operations in progress."""
 
@@ -79,7 +80,7 @@ def look_for(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
     others = frozenset((*repositories, *found))
     for directory in unread:
         if identity := _identity(directory):
-            known[identity] = Repository(frozenset(_index_part(directory)), NOTHING)
+            known[identity] = Repository(frozenset(_describe_index(directory)), NOTHING)
     for directory in found:
         if identity := _identity(directory):
             parts = frozenset(_parts_of(directory, roots)) | known.get(identity, _UNKNOWN).parts
@@ -112,7 +113,7 @@ def quarantine_new(roots: tuple[str, ...], repositories: tuple[str, ...], before
         said += _quarantine(way, [part for key, part in parts.items() if key not in known.parts], roots)
     for directory in unread:
         known = before.get(_identity(directory) or _NOWHERE, _UNKNOWN)
-        parts = _index_part(directory)
+        parts = _describe_index(directory)
         way = found.get(directory, directory)
         said += _quarantine(way, [part for key, part in parts.items() if key not in known.parts], roots)
     return said
@@ -150,16 +151,16 @@ def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[s
         directory = _led_to(way)
         if not directory or (way in own and directory != way):
             continue
-        common = _common_directory(directory)
+        common = _find_common_directory(directory)
         for each, by in ((directory, way), (common, f"{directory}/commondir")):
             if each not in own:
                 found.setdefault(each, by)
-        new = _inner_repositories(directory)
+        new = _list_inner_repositories(directory)
         gitlinks = _read_gitlinks(directory, common)
         if gitlinks is None:
             unread[directory] = None
         elif gitlinks:
-            trees = _trees_of(way, directory, common)
+            trees = _find_trees(way, directory, common)
             inner = [os.path.normpath(os.path.join(tree, path)) for tree in trees for path in gitlinks]
             new += [f"{path}/.git" for path in inner if _is_inside(path, roots)]
         ways += [each for each in dict.fromkeys(new) if each not in seen]
@@ -167,18 +168,18 @@ def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[s
     return found, list(unread)
 
 
-def _trees_of(way: str, directory: str, common: str) -> set[str]:
-    """Where its files are: beside the `.git`, or where a linked worktree or its configuration says."""
+def _find_trees(way: str, directory: str, common: str) -> set[str]:
+    """Find its files: beside the `.git`, or where a linked worktree or its configuration says."""
     trees = {os.path.dirname(way)} if os.path.basename(way) == ".git" else set()
     pointer = os.path.dirname(_text(f"{directory}/gitdir").strip())
     trees |= {pointer} if os.path.isabs(pointer) else set()
     for each in (directory, common):
-        if worktree := _configuration_of(f"{each}/config").worktree:
+        if worktree := _read_configuration(f"{each}/config").worktree:
             trees.add(os.path.normpath(os.path.join(each, worktree)))
     return trees
 
 
-def _inner_repositories(directory: str) -> list[str]:
+def _list_inner_repositories(directory: str) -> list[str]:
     """Those of submodules, which lie as deep as their names have parts, and of linked worktrees."""
     top = listing_of(directory, of_git=True)
     if top is None:
@@ -199,7 +200,7 @@ def _inner_repositories(directory: str) -> list[str]:
     return found
 
 
-def _common_directory(directory: str) -> str:
+def _find_common_directory(directory: str) -> str:
     common = _text(f"{directory}/commondir").strip()
     return os.path.realpath(os.path.join(directory, common)) if common else directory
 
@@ -223,37 +224,37 @@ def _led_to(way: str) -> str:
 # its index
 
 
-def _index_part(directory: str) -> dict[str, Part]:
-    """An index that cannot be read for sure may name any repository."""
+def _describe_index(directory: str) -> dict[str, Part]:
+    """An index that cannot be read for sure may name any repository, and any file."""
     index = f"{directory}/index"
-    return {f"index:{_marks(index)}": Part(index, "an index that nacre cannot read may name any repository")}
+    return {f"index:{_read_marks(index)}": Part(index, "an index that is not as git writes it")}
 
 
 def _read_gitlinks(directory: str, common: str) -> _Gitlinks:
     index = f"{directory}/index"
-    marks = _marks(index)
+    marks = _read_marks(index)
     if not marks:
         return ()
     known = _gitlinks.get(index)
     if known is not None and known[0] == marks:
         return known[1]
-    hash_size = _configuration_of(f"{common}/config").hash_size
+    hash_size = _read_configuration(f"{common}/config").hash_size
     found: _Gitlinks = None
     is_lasting = True
     with contextlib.suppress(OSError, ValueError):
-        found, is_lasting = _gitlinks_in(directory, index, hash_size)
+        found, is_lasting = _collect_gitlinks(directory, index, hash_size)
     if is_lasting and _is_settled(marks):
         _remember(_gitlinks, index, (marks, found))
     return found
 
 
-def _gitlinks_in(directory: str, path: str, hash_size: int) -> tuple[tuple[str, ...], bool]:
+def _collect_gitlinks(directory: str, path: str, hash_size: int) -> tuple[tuple[str, ...], bool]:
     """Also whether they are the same as long as the index is: not if some are in a shared index."""
     index = _read_index(path, hash_size)
     found = dict.fromkeys(index.gitlinks)
     for name in index.shared:
         shared = f"{directory}/sharedindex.{name}"
-        if name.strip("0") and _marks(shared):
+        if name.strip("0") and _read_marks(shared):
             found |= dict.fromkeys(_read_index(shared, hash_size, with_files=index.is_unnamed).gitlinks)
     return tuple(found), not index.shared
 
@@ -263,16 +264,20 @@ def _read_index(path: str, hash_size: int, *, with_files: bool = False) -> Index
         data = file.read(_INDEX_MAX_BYTES + 1)
     if len(data) > _INDEX_MAX_BYTES:
         raise ValueError("an index that is too large")
-    digest = hashlib.sha256(data).digest() + bytes((hash_size, with_files))
-    known = _indexes.get(digest)
-    return _remember(_indexes, digest, read_index(data, hash_size, with_files=with_files)) if known is None else known
+    key = (path, hash_size, with_files)
+    known = _indexes.get(key)
+    if known is not None and known[0] == data:
+        return known[1]
+    found = read_index(data, hash_size, with_files=with_files)
+    if len(data) <= _KEPT_INDEX_MAX_BYTES:
+        _remember(_indexes, key, (data, found), _KEPT_INDEXES_MAX)
+    return found
 
 
-def _remember(cache: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
-    if len(cache) >= _CACHED_MAX:
+def _remember(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _CACHED_MAX) -> None:
+    if len(cache) >= most and key not in cache:
         cache.clear()
     cache[key] = value
-    return value
 
 
 # what is in one
@@ -283,7 +288,7 @@ def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, Part]:
     parts: dict[str, Part] = {}
     for name in ("config", "config.worktree"):
         path = os.path.join(directory, name)
-        configuration = _configuration_of(path)
+        configuration = _read_configuration(path)
         parts |= {f"{name}:{each}": Part(path, each.partition("=")[0]) for each in configuration.runs}
         tree = configuration.worktree
         if tree and not _is_inside(os.path.realpath(os.path.join(directory, tree)), roots):
@@ -296,8 +301,8 @@ def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, Part]:
     return parts
 
 
-def _configuration_of(path: str) -> _Configuration:
-    marks = _marks(path)
+def _read_configuration(path: str) -> _Configuration:
+    marks = _read_marks(path)
     if not marks:
         return _Configuration(frozenset(), "", 20)
     known = _configurations.get(path)
@@ -313,7 +318,7 @@ def _configuration_of(path: str) -> _Configuration:
     return found
 
 
-def _marks(path: str) -> tuple[int, ...]:
+def _read_marks(path: str) -> tuple[int, ...]:
     """Tell a change of a file, the last one for sure; empty if there is none."""
     try:
         status = os.stat(path)
@@ -343,7 +348,7 @@ def _hooks(directory: str) -> list[tuple[str, str, int]]:
 
 
 def _text(path: str) -> str:
-    """Of a file; empty if there is none."""
+    """The content of a file; empty if there is none."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return file.read(MAX_BYTES).decode("utf-8", "surrogateescape")

@@ -67,14 +67,11 @@ def separate_file(path: str) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        return f"{path} was made another name of a file, and could not be separated: {error.strerror}. {_WRITES}"
+        return f"{path} was made another name of a file, and could not be separated: {error.strerror}."
     return f"{path} was made another name of a file, and is one of its own again: git would write there."
 
 
-_WRITES = "Git would write there."
-
-
-class Box:
+class QuarantineDirectory:
     """A directory in a git directory, made when the first thing is moved there. Git knows no such name."""
 
     def __init__(self, directory: str) -> None:
@@ -84,7 +81,7 @@ class Box:
         """Why something could not be moved."""
         self._fd = -1
 
-    def __enter__(self) -> Box:
+    def __enter__(self) -> QuarantineDirectory:
         return self
 
     def __exit__(self, *_: object) -> None:
