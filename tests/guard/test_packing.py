@@ -9,17 +9,19 @@ import pytest
 
 from nacre.guard.git_directories import Planted
 from nacre.guard.mounted_paths import Marks
+from nacre.guard.nested_repositories import Repository
 from nacre.guard.nodes import Node
 from nacre.guard.packing import Scope, pack, unpack
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 
 NODE = Node(0o40755, (), None, {"caf\udce9": Node(0o100644, (7,), bytes(range(256)), {})})
+PLANTED = Planted("/a/.git", {"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x", ["/a/.git"], [], ["/a/.git/b"])
 VALUES: list[Any] = [
     None,
     (1, "two", b"three", True),
     {(1, 2): frozenset({"a", "b"}), "key": None},
-    [NODE, Marks((1, 2, 3), 4, True, (5, 6, 7, 8)), Planted({"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x")],
+    [NODE, Marks((1, 2, 3), 4, True, (5, 6, 7, 8)), PLANTED, Repository(frozenset({"hooks:x"}), PLANTED)],
     Scope(("/a",), (), ("/b",)),
 ]
 

@@ -1,5 +1,8 @@
 """A git configuration in, the settings in it that run programs or lead git elsewhere out. Pure.
 
+The file is read as git's own parser reads it, letter by letter: a second opinion about quotes, comments or continued
+lines would be a place to hide a setting.
+
 `git clone`, `git init` and `git submodule add` write settings that do neither, so a repository that a command has made
 is left alone. In sections in which git looks for programs, all keys count but those that are known to be harmless;
 other sections are harmless, since git knows no program there.
@@ -8,7 +11,7 @@ other sections are harmless, since git knows no program there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import string
 
 MAX_BYTES = 256 * 1024
 """A configuration that is larger is not read, and counts as one that runs programs."""
@@ -28,6 +31,10 @@ _HARMLESS = {
     "http": "lowspeedlimit lowspeedtime maxrequests postbuffer version",
     "init": "defaultbranch defaultobjectformat defaultrefformat",
     "protocol": "version",
+    "gc": """aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold cruftpacks logexpiry
+        maxcruftsize packrefs pruneexpire reflogexpire reflogexpireunreachable rerereresolved rerereunresolved
+        worktreepruneexpire writecommitgraph""",
+    "annex": "uuid version",
     "lfs": "access locksverify repositoryformatversion url",
     "receive": "autogc denycurrentbranch denydeletecurrent denydeletes denynonfastforwards fsckobjects maxinputsize",
     "uploadpack": "allowanysha1inwant allowfilter allowreachablesha1inwant allowrefinwant allowtipsha1inwant hiderefs",
@@ -38,7 +45,7 @@ _HARMLESS = {
         renames renormalize stat suppressdest verbosity verifysignatures""",
     **dict.fromkeys(
         """alias archive browser credential difftool filter gpg guitool help hook imap include includeif instaweb
-        interactive man mergetool pager scalar sendemail sequence ssh svn-remote tar trailer url web""".split(),
+        interactive man mergetool pager scalar sendemail sequence ssh svn svn-remote tar trailer url web""".split(),
         "",
     ),
 }
@@ -52,47 +59,156 @@ _HARMLESS_VALUES = {
     "filter.lfs.required": re.compile(r"true|false"),
     "submodule.*.update": re.compile(r"checkout|rebase|merge|none"),
 }
-_HEADER = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
-_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$", re.DOTALL)
+_SPACES = frozenset(" \t\n\r")
+_LETTERS = frozenset(string.ascii_letters)
+_KEY_LETTERS = frozenset(string.ascii_letters + string.digits + "-")
+_SECTION_LETTERS = _KEY_LETTERS | {"."}
+_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"'}
 
 
 def settings_that_run_programs(text: str) -> frozenset[str]:
     """Each as `section.name.key=value`; `UNREADABLE` for what git may read and this does not."""
+    try:
+        settings = read_settings(text)
+    except ValueError:
+        return frozenset({UNREADABLE})
     return frozenset(
-        f"{section}{f'.{name}' if name else ''}.{key}={value}" if section else UNREADABLE
-        for section, name, key, value in _settings(text)
-        if not section or not _is_harmless(section, name, key, value)
+        f"{full}={value or ''}" for full, value in settings if not _is_harmless(*_split_name(full), value=value or "")
     )
 
 
-def _is_harmless(section: str, name: str, key: str, value: str) -> bool:
+def find_setting(text: str, name: str) -> str:
+    """The last value of a setting; empty if there is none, or the text cannot be read."""
+    try:
+        values = [value for full, value in read_settings(text) if full == name]
+    except ValueError:
+        return ""
+    return (values[-1] or "") if values else ""
+
+
+def read_settings(text: str) -> list[tuple[str, str | None]]:
+    """Names, as `section.name.key`, and values, as `git config --list` has them; None for a key without a value.
+
+    ValueError: git would refuse the file, or might read it in another way than this does.
+    """
+    if "\0" in text:
+        raise ValueError("a NUL, at which git ends a value")
+    reader = _ConfigReader(text.removeprefix("\ufeff"))
+    found: list[tuple[str, str | None]] = []
+    stem = ""
+    while not reader.at_end:
+        letter = reader.next()
+        if letter in _SPACES:
+            continue
+        if letter in "#;":
+            reader.skip_line()
+        elif letter == "[":
+            stem = reader.read_header()
+        elif letter not in _LETTERS or not stem:
+            raise ValueError(f"{letter!r} begins neither a section nor a setting")
+        else:
+            found.append(reader.read_setting(stem, letter))
+    return found
+
+
+class _ConfigReader:
+    """The letters of a configuration, one after the other. At the end there is a newline, however often one asks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.replace("\r\n", "\n")
+        self._at = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._at >= len(self._text)
+
+    def next(self) -> str:
+        letter = "\n" if self.at_end else self._text[self._at]
+        self._at += 1
+        return letter
+
+    def skip_line(self) -> None:
+        """A comment ends with its line, whatever the last letter of that is."""
+        end = self._text.find("\n", self._at)
+        self._at = len(self._text) if end < 0 else end + 1
+
+    def read_header(self) -> str:
+        """The rest of `[section]`, `[section.name]` or `[section "name"]`, with a dot at the end."""
+        name = ""
+        while (letter := self.next()) in _SECTION_LETTERS:
+            name += letter.lower()
+        if letter in _SPACES:
+            while letter in _SPACES:
+                if letter == "\n":
+                    raise ValueError("a section's header ends with its line")
+                letter = self.next()
+            if letter != '"':
+                raise ValueError("a section's second name has no quotes")
+            name += f".{self._read_quoted()}"
+            letter = self.next()
+        if letter != "]" or not name:
+            raise ValueError("a section's header has no end")
+        return f"{name}."
+
+    def _read_quoted(self) -> str:
+        found: list[str] = []
+        while (letter := self.next()) != '"':
+            if letter == "\\":
+                letter = self.next()
+            if letter == "\n":
+                raise ValueError("a section's header ends with its line")
+            found.append(letter)
+        return "".join(found)
+
+    def read_setting(self, stem: str, letter: str) -> tuple[str, str | None]:
+        """The rest of a line that begins with this letter."""
+        key = letter.lower()
+        while (letter := self.next()) in _KEY_LETTERS:
+            key += letter.lower()
+        while letter in " \t":
+            letter = self.next()
+        if letter == "\n":
+            return stem + key, None
+        if letter != "=":
+            raise ValueError(f"{letter!r} in the name of a setting")
+        return stem + key, self._read_value()
+
+    def _read_value(self) -> str:
+        found: list[str] = []
+        spaces, is_quoted = 0, False
+        while (letter := self.next()) != "\n":
+            if not is_quoted and letter in _SPACES:
+                spaces += 1 if found else 0
+                continue
+            if not is_quoted and letter in "#;":
+                self.skip_line()
+                return "".join(found)
+            found += [" "] * spaces
+            spaces = 0
+            if letter == '"':
+                is_quoted = not is_quoted
+            elif letter != "\\":
+                found.append(letter)
+            elif (escaped := self.next()) != "\n":
+                if escaped not in _ESCAPES:
+                    raise ValueError(f"{escaped!r} after a backslash")
+                found.append(_ESCAPES[escaped])
+        if is_quoted:
+            raise ValueError("a value ends within quotes")
+        return "".join(found)
+
+
+def _split_name(full: str) -> tuple[str, str, str]:
+    """Section, its name and the key: git looks for the first dot and the last one."""
+    section, _, rest = full.partition(".")
+    name, _, key = rest.rpartition(".")
+    return section, name, key
+
+
+def _is_harmless(section: str, name: str, key: str, *, value: str) -> bool:
     for known in (f"{section}.{name}.{key}" if name else f"{section}.{key}", f"{section}.*.{key}"):
         if known in _HARMLESS_VALUES:
             return _HARMLESS_VALUES[known].fullmatch(value) is not None
     if section == "remote" and key in ("url", "pushurl"):
         return not value.lower().startswith("ext::")
     return key in _HARMLESS_KEYS[section] if section in _HARMLESS_KEYS else True
-
-
-def _settings(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Section, its name, key and value; an empty section for a line that cannot be read."""
-    section = name = ""
-    joined = re.sub(r"\\\r?\n", " ", text.removeprefix("\ufeff"))
-    for line in joined.split("\n"):
-        rest = line.strip()
-        while rest and rest[0] not in "#;":
-            if rest[0] == "[":
-                header = _HEADER.match(rest)
-                if header is None:
-                    yield "", "", "", ""
-                    break
-                section, _, old_name = header[1].lower().partition(".")
-                name = header[2] if header[2] is not None else old_name
-                rest = rest[header.end() :]
-                continue
-            setting = _SETTING.match(rest)
-            if setting is None or not section:
-                yield "", "", "", ""
-            else:
-                yield section, name, setting[1].lower(), (setting[2] or "").strip().strip('"')
-            break

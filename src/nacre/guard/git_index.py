@@ -1,53 +1,140 @@
-"""A git index in, the paths of its gitlinks out: `git status` looks into the repositories there. Pure."""
+"""A git index in, the paths of its gitlinks out: `git status` looks into the repositories there. Pure.
+
+An index with a path that git never writes, such as `../file` or `.git/hooks/x`, counts as one that cannot be read: `git
+restore .` would write there.
+
+Entries are found as git finds them, by the lengths that they state. The size of a hash, 20 or 32 bytes, is not in the
+file: the configuration of the repository has it.
+"""
 
 from __future__ import annotations
 
+import re
 import struct
+from typing import NamedTuple
 
-_GITLINK = 0o160000
-_GITLINK_MODE = struct.pack(">I", _GITLINK)
 _EXTENDED = 0x4000
 """A flag of an entry that has two more bytes of flags."""
+_NAME_MASK = 0xFFF
+"""The length of a name, or that it is longer."""
+_MAY_BE_FORBIDDEN = re.compile(rb"//|/\.(?:\.|[gG][iI][tT])?[/\0]")
+"""In the whole of an index: only paths with one of these, or that begin with a dot or a slash, are looked at."""
+_FORBIDDEN = re.compile(rb"\.(?:[gG][iI][tT])?[/\0]|//")
+"""In the whole of an index, before its paths are looked at one by one."""
+_FORBIDDEN = re.compile(rb"(?:^|/)(?:\.\.?|\.git|)(?:/|$)", re.IGNORECASE)
+_DOT_OR_SLASH = b"./"
 
 
-def gitlinks_in(data: bytes) -> list[str]:
-    """Paths from the top of the working tree. Empty for data that is no index."""
-    if data[:4] != b"DIRC" or _GITLINK_MODE not in data:
-        return []
+class Index(NamedTuple):
+    gitlinks: tuple[str, ...]
+    """Paths from the top of the working tree."""
+    is_unnamed: bool
+    """A gitlink takes its path from a shared index: it may be any of the paths there."""
+    shared: tuple[str, ...]
+    """Hashes in the names of shared indexes, to which this one only adds."""
+
+
+def read_index(data: bytes, hash_size: int, *, with_files: bool = False) -> Index:
+    """ValueError: it cannot be read for sure. `with_files`: count every path as a gitlink."""
+    if not data:
+        return Index((), False, ())
+    if data[:4] != b"DIRC" or len(data) < 12 + hash_size:
+        raise ValueError("no index")
     version, count = struct.unpack_from(">II", data, 4)
-    for hash_size in (20, 32):
-        try:
-            return _parse(data, version, count, hash_size)
-        except (struct.error, ValueError):
-            continue
-    return []
+    if version not in (2, 3, 4):
+        raise ValueError(f"an index of version {version}")
+    read = _read_packed if version == 4 else _read_padded
+    try:
+        found, restarts, at = read(data, count, hash_size, with_files)
+        shared = _read_extensions(data, at, hash_size, restarts)
+    except (struct.error, IndexError) as error:
+        raise ValueError("an index that is not as git writes it") from error
+    paths = dict.fromkeys(path.decode("utf-8", "surrogateescape") for path in found if path)
+    return Index(tuple(paths), b"" in found, tuple(shared))
 
 
-def _parse(data: bytes, version: int, count: int, hash_size: int) -> list[str]:
-    """ValueError, struct.error: the hashes are of another size."""
-    found: list[str] = []
+def _read_padded(data: bytes, count: int, hash_size: int, with_files: bool) -> tuple[list[bytes], set[int], int]:
+    """Versions 2 and 3. Returns the gitlinks, and where the entries end."""
+    found: list[bytes] = []
+    unpack = struct.Struct(f">26xB{13 + hash_size}xH").unpack_from  # a byte of the mode, and flags
+    suspects = (match.start() for match in _MAY_BE_FORBIDDEN.finditer(data))
+    suspect = next(suspects, len(data))
+    at, fixed = 12, 42 + hash_size
+    for _ in range(count):
+        mode, flags = unpack(data, at)
+        length, begin = flags & _NAME_MASK, at + fixed
+        if flags & _EXTENDED:
+            begin += 2
+        if length == _NAME_MASK:
+            length = data.index(0, begin) - begin
+        if data[begin + length]:
+            raise ValueError("a path in an index that git does not write")
+        while suspect < begin:
+            suspect = next(suspects, len(data))
+        if suspect < begin + length or data[begin] in _DOT_OR_SLASH:
+            _refuse_forbidden(data[begin : begin + length])
+        if mode & 0xF0 == 0xE0 or with_files:
+            found.append(data[begin : begin + length].partition(b"\0")[0])
+        at += (begin - at + length + 8) & ~7
+    return found, set(), at
+
+
+def _read_packed(data: bytes, count: int, hash_size: int, with_files: bool) -> tuple[list[bytes], set[int], int]:
+    """Version 4, in which a path begins as the one before. Returns also where it takes nothing from that."""
+    found: list[bytes] = []
+    restarts: set[int] = set()
+    unpack = struct.Struct(f">26xB{13 + hash_size}xH").unpack_from
     at, path = 12, b""
     for _ in range(count):
-        (mode,) = struct.unpack_from(">I", data, at + 24)
-        if mode >> 12 not in (0o10, 0o12, 0o16, 0o04):
-            raise ValueError(mode)
-        (flags,) = struct.unpack_from(">H", data, at + 40 + hash_size)
-        begin = at + 42 + hash_size + (2 if flags & _EXTENDED else 0)
-        if version == 4:
-            dropped, begin = _varint(data, begin)
-            end = data.index(b"\0", begin)
-            path = path[: len(path) - dropped] + data[begin:end]
-            at = end + 1
-        else:
-            end = data.index(b"\0", begin)
-            path = data[begin:end]
-            at += (end - at + 8) // 8 * 8
-        if mode == _GITLINK:
-            found.append(path.decode("utf-8", "surrogateescape"))
-    return found
+        mode, flags = unpack(data, at)
+        length, begin = flags & _NAME_MASK, at + 42 + hash_size + (2 if flags & _EXTENDED else 0)
+        dropped, begin = _read_varint(data, begin)
+        if dropped > len(path):
+            raise ValueError("a path takes more from the one before than there is")
+        kept = path[: len(path) - dropped]
+        if not kept:
+            restarts.add(at)
+        end = data.index(0, begin) if length == _NAME_MASK else begin + length - len(kept)
+        if end < begin:
+            raise ValueError("a path is shorter than what it takes from the one before")
+        path = kept + data[begin:end]
+        _refuse_forbidden(path)
+        if mode & 0xF0 == 0xE0 or with_files:
+            found.append(path.partition(b"\0")[0])
+        at = end + 1
+    return found, restarts, at
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _refuse_forbidden(path: bytes) -> None:
+    """A directory of a sparse index ends with a slash; a path that is in a shared index is empty."""
+    if path and _FORBIDDEN.search(path.partition(b"\0")[0].removesuffix(b"/")):
+        raise ValueError("a path in an index that git does not write")
+
+
+def _read_extensions(data: bytes, at: int, hash_size: int, restarts: set[int]) -> list[str]:
+    """The hashes of shared indexes. ValueError: git might begin to read elsewhere."""
+    shared: list[str] = []
+    begin, end = at, len(data) - hash_size
+    if at > end:
+        raise ValueError("entries beyond the end")
+    while at < end:
+        name, size = data[at : at + 4], struct.unpack_from(">I", data, at + 4)[0]
+        body = data[at + 8 : at + 8 + size]
+        at += 8 + size
+        if at > end:
+            raise ValueError("an extension beyond the end")
+        if name == b"link":
+            shared.append(body[:hash_size].hex())
+        elif name == b"EOIE" and struct.unpack_from(">I", body)[0] != begin:
+            raise ValueError("extensions in two places")
+        elif name == b"IEOT" and data[7] == 4:
+            starts = {struct.unpack_from(">I", body, each)[0] for each in range(4, len(body) - 7, 8)}
+            if not starts <= restarts:
+                raise ValueError("a block of paths that begins in the middle of one")
+    return shared
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     """Git's offset encoding: a number, and where it ends."""
     value = data[at] & 0x7F
     while data[at] & 0x80:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 _UNSETTLED_NS = 100_000_000
 """Nanoseconds: a directory that has changed so recently may change again without its times telling."""
 _REMEMBERED_MAX = 10_000
-_ENTRIES_MAX, _GIT_ENTRIES_MAX = 5000, 50_000
-"""Entries of one directory that are read, in a workspace and in a git directory."""
-
-
-_TELLING = (".git", "HEAD", "commondir", "objects", "refs")
+_ENTRIES_MAX = 5000
+"""Entries of one directory of a workspace that are read. All of a git directory are."""
+_LINKS_MAX = 2000
+_DIRECTORIES_MAX = _SHARED_MAX = 20_000
+"""Links, directories and files with other names that are remembered of one directory."""
+_TELLING = frozenset((".git", "HEAD", "commondir", "objects", "refs"))
 """Names by which git knows a repository."""
 
 
@@ -34,6 +35,9 @@ class Listing(NamedTuple):
     """It looks like a git directory."""
     has_git: bool
     """Something called `.git` is in it, which is not among the directories."""
+    is_whole: bool
+    """Nothing was left out above."""
+    is_empty: bool
 
 
 _remembered: dict[str, Listing] = {}
@@ -61,21 +65,46 @@ def listing_of(path: str, *, of_git: bool = False) -> Listing | None:
 
 
 def _read(path: str, status: os.stat_result, *, of_git: bool) -> Listing:
-    directories, links, shared, names = [], {}, {}, set()
+    directories: list[str] = []
+    links: dict[str, str] = {}
+    shared: dict[str, int] = {}
+    names: set[str] = set()
+    is_whole, count = True, 0
     with os.scandir(path) as entries:
-        for entry in itertools.islice(entries, _GIT_ENTRIES_MAX if of_git else _ENTRIES_MAX):
-            names.add(entry.name)
-            if entry.is_symlink():
-                links[entry.path] = os.readlink(entry.path)
-            elif entry.is_dir(follow_symlinks=False):
-                directories.append(entry.path)
-            elif of_git and (file := entry.stat(follow_symlinks=False)).st_nlink > 1:
-                shared[entry.path] = file.st_ino
-    if len(names) == _ENTRIES_MAX:
+        for entry in entries if of_git else itertools.islice(entries, _ENTRIES_MAX):
+            count += 1
+            if entry.name in _TELLING:
+                names.add(entry.name)
+            try:
+                if entry.is_symlink():
+                    if is_room := len(links) < _LINKS_MAX:
+                        links[entry.path] = os.readlink(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    if is_room := len(directories) < _DIRECTORIES_MAX:
+                        directories.append(entry.path)
+                elif of_git and (file := entry.stat(follow_symlinks=False)).st_nlink > 1:
+                    if is_room := len(shared) < _SHARED_MAX:
+                        shared[entry.path] = file.st_ino
+                else:
+                    continue
+            except FileNotFoundError:  # gone meanwhile
+                continue
+            is_whole = is_whole and is_room
+    if count == _ENTRIES_MAX:
         names.update(name for name in _TELLING if os.path.lexists(os.path.join(path, name)))
     is_repository = "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
-    below = tuple(each for each in directories if not each.endswith("/.git"))
-    return Listing(status.st_ino, status.st_ctime_ns, below, links, shared, is_repository, ".git" in names)
+    below = tuple(directories) if of_git else tuple(each for each in directories if not each.endswith("/.git"))
+    return Listing(
+        status.st_ino,
+        status.st_ctime_ns,
+        below,
+        links,
+        shared,
+        is_repository,
+        ".git" in names,
+        is_whole,
+        count == 0,
+    )
 
 
 def walk_breadth_first(tops: Iterable[str], most: int, *, skipped: Collection[str]) -> Iterator[tuple[str, Listing]]:

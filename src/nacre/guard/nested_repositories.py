@@ -1,4 +1,5 @@
-"""Repositories deeper in a workspace: what a command has put into one that makes git run programs is renamed.
+"""Repositories deeper in a workspace: what a command has put into one that makes git run programs is renamed, and links
+in it are removed, as in that of the workspace.
 
 Editors and prompts look into them, and so does `git status` above where the index names one. A repository as `git
 clone` and `git submodule add` make it names no program, and is left alone; so is what was there before the command.
@@ -6,26 +7,62 @@ clone` and `git submodule add` make it names no program, and is left alone; so i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from typing import NamedTuple
+import time
+from typing import NamedTuple, TypeVar
 
-from nacre.guard.git_config import MAX_BYTES, UNREADABLE, settings_that_run_programs
-from nacre.guard.git_index import gitlinks_in
-from nacre.guard.listings import walk_breadth_first
-from nacre.guard.nodes import QUARANTINED
-from nacre.guard.walking import parent_of
+from nacre.guard.git_config import MAX_BYTES, UNREADABLE, find_setting, settings_that_run_programs
+from nacre.guard.git_directories import DIRECTORIES_MAX, NAMES_OF_GIT, NOTHING, Planted, describe_new, look_at, undo
+from nacre.guard.git_index import Index, read_index
+from nacre.guard.git_quarantine import rename_beside
+from nacre.guard.listings import listing_of, walk_breadth_first
+from nacre.guard.quarantine import QUARANTINED
 
 _DIRECTORIES_MAX = 128
 """Directories of a workspace that are searched, the nearest to its roots first. Gitlinks are followed at any depth."""
-_GITLINKS_MAX = 500
-_INDEX_MAX_BYTES = 64 * 1024 * 1024
+_INDEX_MAX_BYTES = 256 * 1024 * 1024
+"""A larger index counts as one that cannot be read."""
+_UNSETTLED_NS = 100_000_000
+"""Nanoseconds: a file that has changed so recently may change again without its times telling."""
+_CACHED_MAX = 200
+_KEPT_INDEXES_MAX = 4
+_KEPT_INDEX_MAX_BYTES = 16 * 1024 * 1024
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
-_gitlinks: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
-"""Gitlinks by index, valid until the index changes."""
+_gitlinks: dict[str, tuple[tuple[int, ...], _Gitlinks]] = {}
+"""By index, valid until that changes."""
+_indexes: dict[tuple[str, int, bool], tuple[bytes, Index]] = {}
+"""With their content, for those that have changed so recently that their times do not tell."""
+_configurations: dict[str, tuple[tuple[int, ...], _Configuration]] = {}
 
-Known = dict[tuple[int, int], frozenset[str]]
-"""Git directories by device and inode, so that they may be moved, and what each has that runs programs."""
+
+_Gitlinks = tuple[str, ...] | None
+"""Paths; None if the index cannot be read for sure."""
+
+
+class _Configuration(NamedTuple):
+    runs: frozenset[str]
+    """Settings that run programs."""
+    worktree: str
+    hash_size: int
+
+
+class Repository(NamedTuple):
+    """A git directory before a run."""
+
+    parts: frozenset[str]
+    """Things in it that run programs, by what each says."""
+    planted: Planted
+    """Its links, and operations in progress."""
+
+
+Known = dict[tuple[int, int], Repository]
+"""Git directories by device and inode, so that they may be moved."""
+_UNKNOWN = Repository(frozenset(), NOTHING)
+_NOWHERE = (-1, -1)
 
 
 class Part(NamedTuple):
@@ -37,42 +74,135 @@ class Part(NamedTuple):
 
 
 def look_for(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
-    """Those below these roots that are none of these repositories, as they are now."""
+    """Those below these roots, as they are now; of these repositories only the index."""
+    known: Known = {}
+    found, unread = _find(roots, repositories)
+    others = frozenset((*repositories, *found))
+    for directory in unread:
+        if identity := _identity(directory):
+            known[identity] = Repository(frozenset(_describe_index(directory)), NOTHING)
+    for directory in found:
+        if identity := _identity(directory):
+            parts = frozenset(_parts_of(directory, roots)) | known.get(identity, _UNKNOWN).parts
+            known[identity] = Repository(parts, _look_into(directory, others))
+    return known
+
+
+def keep_common(known: Known, earlier: Known) -> Known:
+    """Those parts that an earlier look has found as well: later ones may be those of a run that has not ended."""
     return {
-        identity: frozenset(_parts_of(directory))
-        for directory in _find(roots, repositories)
-        if (identity := _identity(directory))
+        identity: Repository(
+            each.parts & earlier.get(identity, _UNKNOWN).parts, earlier.get(identity, _UNKNOWN).planted
+        )
+        for identity, each in known.items()
     }
 
 
 def quarantine_new(roots: tuple[str, ...], repositories: tuple[str, ...], before: Known) -> list[str]:
     """Rename what was not there before; a sentence each."""
     said: list[str] = []
-    for directory, way in _find(roots, repositories).items():
-        identity = _identity(directory)
-        known = before.get(identity, frozenset()) if identity else frozenset()
-        new = [part for key, part in _parts_of(directory).items() if key not in known]
-        said += _quarantine(way, new, roots)
+    found, unread = _find(roots, repositories)
+    others = frozenset((*repositories, *found))
+    for directory, way in found.items():
+        known = before.get(_identity(directory) or _NOWHERE, _UNKNOWN)
+        if _is_inside(directory, roots):
+            said += undo(directory, known.planted, others) if _is_looked_at(directory) else []
+        elif _is_looked_at(directory) and (new := describe_new(directory, known.planted, others)):
+            said.append(rename_beside(way, f"{way} leads to a repository outside the workspace, in which {new}"))
+        parts = _parts_of(directory, roots)
+        said += _quarantine(way, [part for key, part in parts.items() if key not in known.parts], roots)
+    for directory in unread:
+        known = before.get(_identity(directory) or _NOWHERE, _UNKNOWN)
+        parts = _describe_index(directory)
+        way = found.get(directory, directory)
+        said += _quarantine(way, [part for key, part in parts.items() if key not in known.parts], roots)
     return said
 
 
-def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> dict[str, str]:
-    """Git directories that are none of these, each with what leads git there. A common directory, which a `commondir`
-    names, is one of them."""
+def _look_into(directory: str, others: frozenset[str]) -> Planted:
+    return look_at(directory, others) if _is_looked_at(directory) else NOTHING
+
+
+def _is_looked_at(directory: str) -> bool:
+    """Git takes it for a repository, or `git init` would make one of it. A link or a pointer may lead to any directory,
+    the root included."""
+    listing = listing_of(directory, of_git=True)
+    return listing is not None and (listing.is_repository or directory.endswith("/.git"))
+
+
+# where they are
+
+
+def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
+    """Git directories that are none of these, each with what leads git there, and those whose index cannot be read. A
+    common directory, which a `commondir` names, is one of them; so are those of submodules and worktrees, and those
+    that an index names."""
     own = frozenset(repositories)
     tops = tuple(root for root in roots if root not in own)
-    ways: list[str] = []
+    ways = list(repositories)
     for path, listing in walk_breadth_first(tops, _DIRECTORIES_MAX, skipped=own):
         ways += [f"{path.rstrip('/')}/.git"] if listing.has_git else []
         ways += [path] if listing.is_repository else []
-    for repository in repositories:
-        ways += _ways_of_gitlinks(repository)
-    found = {directory: way for way in ways if way not in own and (directory := _led_to(way))}
-    for directory in tuple(found):
-        pointer = os.path.join(directory, "commondir")
-        if common := _text(pointer).strip():
-            found.setdefault(os.path.realpath(os.path.join(directory, common)), pointer)
-    return {directory: way for directory, way in found.items() if directory not in own}
+    found: dict[str, str] = {}
+    unread: dict[str, None] = {}
+    ways = list(dict.fromkeys(ways))
+    seen = set(ways)
+    for way in ways:  # which grows meanwhile
+        directory = _led_to(way)
+        if not directory or (way in own and directory != way):
+            continue
+        common = _find_common_directory(directory)
+        for each, by in ((directory, way), (common, f"{directory}/commondir")):
+            if each not in own:
+                found.setdefault(each, by)
+        new = _list_inner_repositories(directory)
+        gitlinks = _read_gitlinks(directory, common)
+        if gitlinks is None:
+            unread[directory] = None
+        elif gitlinks:
+            trees = _find_trees(way, directory, common)
+            inner = [os.path.normpath(os.path.join(tree, path)) for tree in trees for path in gitlinks]
+            new += [f"{path}/.git" for path in inner if _is_inside(path, roots)]
+        ways += [each for each in dict.fromkeys(new) if each not in seen]
+        seen.update(new)
+    return found, list(unread)
+
+
+def _find_trees(way: str, directory: str, common: str) -> set[str]:
+    """Find its files: beside the `.git`, or where a linked worktree or its configuration says."""
+    trees = {os.path.dirname(way)} if os.path.basename(way) == ".git" else set()
+    pointer = os.path.dirname(_text(f"{directory}/gitdir").strip())
+    trees |= {pointer} if os.path.isabs(pointer) else set()
+    for each in (directory, common):
+        if worktree := _read_configuration(f"{each}/config").worktree:
+            trees.add(os.path.normpath(os.path.join(each, worktree)))
+    return trees
+
+
+def _list_inner_repositories(directory: str) -> list[str]:
+    """Those of submodules, which lie as deep as their names have parts, and of linked worktrees."""
+    top = listing_of(directory, of_git=True)
+    if top is None:
+        return []
+    found: list[str] = []
+    names = (f"{directory}/modules", f"{directory}/worktrees")
+    todo = [path for path in names if path in top.directories or not top.is_whole]
+    for path in todo:  # which grows meanwhile
+        listing = listing_of(path, of_git=True)
+        if listing is None:
+            continue
+        below = listing.directories
+        if listing.is_repository and path not in names:
+            found.append(path)
+            below = tuple(each for each in below if os.path.basename(each) not in NAMES_OF_GIT)
+        if len(todo) < DIRECTORIES_MAX:
+            todo += below
+    return found
+
+
+def _find_common_directory(directory: str) -> str:
+    common = _text(f"{directory}/commondir").strip()
+    return os.path.realpath(os.path.join(directory, common)) if common else directory
 
 
 def _led_to(way: str) -> str:
@@ -91,38 +221,78 @@ def _led_to(way: str) -> str:
     return os.path.realpath(os.path.join(os.path.dirname(way), text[len("gitdir:") :].strip()))
 
 
-def _ways_of_gitlinks(repository: str) -> list[str]:
-    if os.path.basename(repository) != ".git":
-        pointer = _text(os.path.join(repository, "gitdir")).strip()  # a linked worktree's
-        tree = os.path.dirname(pointer)
-        if not os.path.isabs(tree):
-            return []
-    else:
-        tree = os.path.dirname(repository)
-    index = os.path.join(repository, "index")
-    try:
-        status = os.lstat(index)
-        marks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        known = _gitlinks.get(index)
-        if known is None or known[0] != marks:
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _INDEX_MAX_BYTES:
-                return []
-            with open(index, "rb") as file:
-                known = _gitlinks[index] = marks, tuple(gitlinks_in(file.read(_INDEX_MAX_BYTES))[:_GITLINKS_MAX])
-    except OSError:
-        return []
-    return [os.path.join(tree, path, ".git") for path in known[1]]
+# its index
+
+
+def _describe_index(directory: str) -> dict[str, Part]:
+    """An index that cannot be read for sure may name any repository, and any file."""
+    index = f"{directory}/index"
+    return {f"index:{_read_marks(index)}": Part(index, "an index that is not as git writes it")}
+
+
+def _read_gitlinks(directory: str, common: str) -> _Gitlinks:
+    index = f"{directory}/index"
+    marks = _read_marks(index)
+    if not marks:
+        return ()
+    known = _gitlinks.get(index)
+    if known is not None and known[0] == marks:
+        return known[1]
+    hash_size = _read_configuration(f"{common}/config").hash_size
+    found: _Gitlinks = None
+    is_lasting = True
+    with contextlib.suppress(OSError, ValueError):
+        found, is_lasting = _collect_gitlinks(directory, index, hash_size)
+    if is_lasting and _is_settled(marks):
+        _remember(_gitlinks, index, (marks, found))
+    return found
+
+
+def _collect_gitlinks(directory: str, path: str, hash_size: int) -> tuple[tuple[str, ...], bool]:
+    """Also whether they are the same as long as the index is: not if some are in a shared index."""
+    index = _read_index(path, hash_size)
+    found = dict.fromkeys(index.gitlinks)
+    for name in index.shared:
+        shared = f"{directory}/sharedindex.{name}"
+        if name.strip("0") and _read_marks(shared):
+            found |= dict.fromkeys(_read_index(shared, hash_size, with_files=index.is_unnamed).gitlinks)
+    return tuple(found), not index.shared
+
+
+def _read_index(path: str, hash_size: int, *, with_files: bool = False) -> Index:
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        data = file.read(_INDEX_MAX_BYTES + 1)
+    if len(data) > _INDEX_MAX_BYTES:
+        raise ValueError("an index that is too large")
+    key = (path, hash_size, with_files)
+    known = _indexes.get(key)
+    if known is not None and known[0] == data:
+        return known[1]
+    found = read_index(data, hash_size, with_files=with_files)
+    if len(data) <= _KEPT_INDEX_MAX_BYTES:
+        _remember(_indexes, key, (data, found), _KEPT_INDEXES_MAX)
+    return found
+
+
+def _remember(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _CACHED_MAX) -> None:
+    if len(cache) >= most and key not in cache:
+        cache.clear()
+    cache[key] = value
 
 
 # what is in one
 
 
-def _parts_of(directory: str) -> dict[str, Part]:
+def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, Part]:
     """By what each says, without the place of the repository."""
     parts: dict[str, Part] = {}
     for name in ("config", "config.worktree"):
         path = os.path.join(directory, name)
-        parts |= {f"{name}:{each}": Part(path, each.partition("=")[0]) for each in _settings(path)}
+        configuration = _read_configuration(path)
+        parts |= {f"{name}:{each}": Part(path, each.partition("=")[0]) for each in configuration.runs}
+        tree = configuration.worktree
+        if tree and not _is_inside(os.path.realpath(os.path.join(directory, tree)), roots):
+            parts[f"{name}:core.worktree={tree}"] = Part(path, "core.worktree, outside the workspace")
     hooks = os.path.join(directory, "hooks")
     if os.path.islink(hooks):
         parts[f"hooks:{os.readlink(hooks)}"] = Part(hooks, "a link to hooks elsewhere")
@@ -131,13 +301,34 @@ def _parts_of(directory: str) -> dict[str, Part]:
     return parts
 
 
-def _settings(path: str) -> frozenset[str]:
+def _read_configuration(path: str) -> _Configuration:
+    marks = _read_marks(path)
+    if not marks:
+        return _Configuration(frozenset(), "", 20)
+    known = _configurations.get(path)
+    if known is not None and known[0] == marks:
+        return known[1]
+    if marks[1] > MAX_BYTES:
+        return _Configuration(frozenset({UNREADABLE}), "", 20)
+    text = _text(path)
+    is_long = find_setting(text, "extensions.objectformat").lower() == "sha256"
+    found = _Configuration(settings_that_run_programs(text), find_setting(text, "core.worktree"), 32 if is_long else 20)
+    if _is_settled(marks):
+        _remember(_configurations, path, (marks, found))
+    return found
+
+
+def _read_marks(path: str) -> tuple[int, ...]:
+    """Tell a change of a file, the last one for sure; empty if there is none."""
     try:
-        if os.stat(path).st_size > MAX_BYTES:
-            return frozenset({UNREADABLE})
+        status = os.stat(path)
     except OSError:
-        return frozenset()
-    return settings_that_run_programs(_text(path))
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_settled(marks: tuple[int, ...]) -> bool:
+    return marks[-1] < time.time_ns() - _UNSETTLED_NS
 
 
 def _hooks(directory: str) -> list[tuple[str, str, int]]:
@@ -157,7 +348,7 @@ def _hooks(directory: str) -> list[tuple[str, str, int]]:
 
 
 def _text(path: str) -> str:
-    """Of a file; empty if there is none."""
+    """The content of a file; empty if there is none."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return file.read(MAX_BYTES).decode("utf-8", "surrogateescape")
@@ -181,21 +372,9 @@ def _quarantine(way: str, parts: list[Part], roots: tuple[str, ...]) -> list[str
     for path in dict.fromkeys(part.path for part in parts):
         whats = ", ".join(dict.fromkeys(part.what for part in parts if part.path == path))
         renamed = path if _is_inside(path, roots) else way  # what leads there, not what belongs to others
-        said.append(_rename(renamed, f"{path} would make git run programs ({whats})"))
+        said.append(rename_beside(renamed, f"{path} would make git run programs ({whats})"))
     return said
 
 
 def _is_inside(path: str, roots: tuple[str, ...]) -> bool:
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
-
-
-def _rename(path: str, why: str) -> str:
-    try:
-        with parent_of(path) as (parent, name):
-            new = f"{name}{QUARANTINED}"
-            if os.path.lexists(f"{os.path.dirname(path)}/{new}"):
-                new = f"{name}-{os.urandom(4).hex()}{QUARANTINED}"
-            os.rename(name, new, src_dir_fd=parent, dst_dir_fd=parent)
-    except OSError as error:
-        return f"{why}, is new, and could not be renamed: {error.strerror}."
-    return f"{why}, and is new: {path} is now called {new}. Look at it before you use it."

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from nacre.guard.git_directories import Planted
 from nacre.guard.mounted_paths import Marks
+from nacre.guard.nested_repositories import Repository
 from nacre.guard.nodes import Node
 
 
@@ -18,7 +19,7 @@ class Scope(NamedTuple):
     own_code: tuple[str, ...]
 
 
-_CLASSES: dict[str, type[Any]] = {each.__name__: each for each in (Scope, Node, Marks, Planted)}
+_CLASSES: dict[str, type[Any]] = {each.__name__: each for each in (Scope, Node, Marks, Planted, Repository)}
 
 
 def pack(value: Any) -> bytes:

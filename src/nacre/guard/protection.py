@@ -17,7 +17,7 @@ from weakref import WeakSet, WeakValueDictionary
 from nacre.guard import git_directories
 from nacre.guard.git_config import MAX_BYTES, settings_that_run_programs
 from nacre.guard.mounted_paths import MountedPaths
-from nacre.guard.nested_repositories import Known, look_for, quarantine_new
+from nacre.guard.nested_repositories import Known, keep_common, look_for, quarantine_new
 from nacre.guard.nodes import Guard, Snapshot
 from nacre.guard.packing import Scope, pack, unpack
 from nacre.guard.walking import parent_of
@@ -175,7 +175,7 @@ class Protection:
         found = look_for(self._scope.roots, self._scope.repositories)
         for other in _running:
             if not set(other._scope.roots).isdisjoint(self._scope.roots):
-                found = {each: parts & other._nested.get(each, frozenset()) for each, parts in found.items()}
+                found = keep_common(found, other._nested)
         return found
 
 

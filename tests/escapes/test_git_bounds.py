@@ -1,0 +1,117 @@
+"""More in a git directory than can be looked at: a command cannot hide a link among it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nacre.guard import git_directories, listings
+from nacre.result import Exited
+from tests.escapes.test_git_links import links_below
+from tests.support.confined import PYTHON, confined, run
+from tests.support.repositories import git, repository
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+MOVED = "than nacre looks at"
+
+
+def links_in_use(directory: Path) -> list[Path]:
+    """Those that git could come by."""
+    own = [each for each in directory.iterdir() if not each.name.endswith(".nacre-quarantined")]
+    return [path for each in own for path in [each, *each.rglob("*")] if path.is_symlink()]
+
+
+async def test_two_thousand_directories_hide_no_link(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    outside = shlex.quote(str(place.parent / "outside"))
+    result = await run(f"mkdir .git/x{{1..2100}}; ln -sf {outside} .git/logs/refs/heads/main", repo)
+    assert result.outcome == Exited(0), result
+    git(repo, "commit", "-q", "--allow-empty", "-m", "from the user")
+    assert (place.parent / "outside").read_text() == "precious"
+
+
+async def test_sixty_thousand_files_hide_no_link(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    outside = shlex.quote(str(place.parent / "outside"))
+    links = "".join(f"ln -sf {outside} .git/{name}; " for name in ("COMMIT_EDITMSG", "FETCH_HEAD", "ORIG_HEAD"))
+    files = shlex.quote("for i in range(60_000): open(f'.git/f{i}', 'w').close()")
+    result = await run(f"{links} {PYTHON} -c {files}; for i in {{1..40}}; do ln -sf x .git/a$i; done", repo)
+    assert result.outcome == Exited(0), result
+    assert links_below(repo / ".git") == []
+
+
+@pytest.mark.parametrize("where", [".git/x", ".git/refs/heads/x", ".git/logs/refs/heads/x", ".git/logs/y/x"])
+async def test_new_directories_beyond_the_bound_are_moved_away(
+    place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
+    repo = repository(place / "repo")
+    git(repo, "branch", "topic/one")
+    outside = str(place.parent / "outside")
+    plant = f"mkdir -p {where}{{1..99}}; for each in {where}*; do ln -s {shlex.quote(outside)} $each/link; done"
+    result = await run(f"{plant}; ln -sf {shlex.quote(outside)} .git/logs/refs/heads/topic/one", repo)
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if MOVED in remark]
+    assert links_in_use(repo / ".git") == []
+    git(repo, "checkout", "-q", "topic/one")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "from the user")
+    assert (place.parent / "outside").read_text() == "precious"
+    again = await run(f"ln -sf {shlex.quote(outside)} .git/logs/refs/heads/topic/one", repo)
+    assert [remark for remark in again.remarks if "git would write there" in remark]
+    assert not [remark for remark in again.remarks if MOVED in remark]
+
+
+async def test_new_links_beyond_the_bound_are_moved_away(
+    place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listings, "_LINKS_MAX", 10)
+    repo = repository(place / "repo")
+    (repo / ".git" / "mine").symlink_to("/etc/hostname")
+    outside = shlex.quote(str(place.parent / "outside"))
+    many = f"for i in {{1..60}}; do ln -s {outside} .git/x$i; ln -s {outside} .git/logs/refs/heads/x$i; done"
+    result = await run(
+        f"{many}; mkdir .git/new; ln -s {outside} .git/new/x; ln -sf {outside} .git/COMMIT_EDITMSG", repo
+    )
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if MOVED in remark]
+    assert links_in_use(repo / ".git") == [repo / ".git" / "mine"]
+    assert git(repo, "log", "--format=%s") == "first"
+
+
+async def test_a_directory_that_may_not_be_written_is_moved_all_the_same(
+    place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
+    repo = repository(place / "repo")
+    result = await run("mkdir -m 555 .git/logs/refs/heads/x{1..99}", repo)
+    assert not [remark for remark in result.remarks if "could be moved" in remark]
+    assert len(list((repo / ".git/logs/refs/heads").iterdir())) < 99
+
+
+async def test_a_path_that_is_too_long_to_look_at_is_moved_away(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    name = "n" * 200
+    outside = shlex.quote(str(place.parent / "outside"))
+    plant = f"cd .git/logs/refs/heads; for i in {{1..24}}; do mkdir {name}; cd {name}; done; ln -s {outside} link"
+    result = await run(plant, repo)
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if MOVED in remark]
+    assert not (repo / ".git/logs/refs/heads" / name).exists()
+
+
+async def test_a_repository_that_was_larger_before_is_worked_in_as_before(
+    place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
+    monkeypatch.setattr(listings, "_LINKS_MAX", 10)
+    repo = repository(place / "repo")
+    for number in range(80):
+        git(repo, "update-ref", f"refs/heads/u{number}/topic", "HEAD")
+        (repo / ".git" / f"link{number}").symlink_to("nowhere")
+    result = await run("git checkout -q -b new/topic && git commit -q --allow-empty -m more", repo)
+    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert len(links_below(repo / ".git")) == 80
+    assert len(git(repo, "branch", "--list").splitlines()) == 82

@@ -1,0 +1,260 @@
+"""Git directories deeper in a workspace: no link and no step stays there, and none is out of sight."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nacre.result import Exited
+from tests.escapes.test_git_links import COMMIT, LINKS, evil, is_armed, links_below
+from tests.support.confined import PYTHON, confined, run
+from tests.support.repositories import git, repository, submodule
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+ADD = "git -c advice.addEmbeddedRepo=false add"
+DEEP = "/".join(["e"] * 150) + "/inner"
+"""Deeper than directories are searched for repositories."""
+REBASE = (
+    "mkdir .git/rebase-merge; cd .git/rebase-merge; git rev-parse HEAD | tee onto orig-head > /dev/null;"
+    "echo refs/heads/main > head-name; echo 1 > msgnum; echo 2 > end; touch interactive done;"
+)
+
+
+def widen(tree: Path) -> None:
+    """More directories than are searched for repositories."""
+    for number in range(140):
+        (tree / f"d{number}").mkdir()
+
+
+@pytest.fixture(params=["below no repository", "below a repository"])
+def workspace(request: pytest.FixtureRequest, place: Path) -> Path:
+    """A directory with the repository `proj` in it."""
+    made = place / "work"
+    made.mkdir()
+    if request.param == "below a repository":
+        repository(made)
+    repository(made / "proj")
+    return made
+
+
+@pytest.mark.parametrize("name", LINKS)
+async def test_no_new_link_stays_in_a_nested_git_directory(
+    place: Path, workspace: Path, mounts: bool, name: str
+) -> None:
+    plant = LINKS[name].format(target=shlex.quote(str(place.parent / "outside")))
+    result = await run(f"cd proj; {plant}", workspace)
+    assert result.outcome == Exited(0), result
+    assert links_below(workspace / "proj" / ".git") == []
+    assert [remark for remark in result.remarks if "git would write there" in remark]
+    (workspace / "proj" / "file").write_text("two\n")
+    with contextlib.suppress(subprocess.CalledProcessError):  # without an index it has nothing to commit
+        git(workspace / "proj", "commit", "-q", "-a", "-m", "from the user")
+    assert (place.parent / "outside").read_text() == "precious"
+    assert "from the user" not in (workspace / "proj" / ".git" / "config").read_text()
+
+
+async def test_no_step_that_runs_a_program_stays_in_a_nested_rebase(place: Path, workspace: Path, mounts: bool) -> None:
+    step = shlex.quote(f"exec touch {shlex.quote(str(place))}/PWNED")
+    result = await run(f"cd proj; {REBASE} printf '%s\\n' {step} noop > git-rebase-todo", workspace)
+    assert [remark for remark in result.remarks if "steps that run programs" in remark]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(workspace / "proj", "rebase", "--continue")
+    assert not (place / "PWNED").exists()
+
+
+async def test_links_of_the_user_in_a_nested_git_directory_stay(workspace: Path, mounts: bool) -> None:
+    (workspace / "proj" / ".git" / "mine").symlink_to("/etc/hostname")
+    result = await run("mkdir vendor && mv proj vendor/ && git -C vendor/proj status --short", workspace)
+    assert (result.ok, result.remarks) == (True, ())
+    assert (workspace / "vendor" / "proj" / ".git" / "mine").is_symlink()
+
+
+async def test_a_second_name_of_a_file_costs_none_of_its_content(workspace: Path, mounts: bool) -> None:
+    await run("ln proj/.git/index proj/.git/second", workspace)
+    assert git(workspace / "proj", "status", "--short") == ""
+    assert (workspace / "proj" / ".git" / "index").stat().st_nlink == 1
+
+
+async def test_no_link_waits_for_a_repository_to_be_made(place: Path, mounts: bool) -> None:
+    outside = shlex.quote(str(place.parent / "outside"))
+    await run(f"mkdir -p proj/.git && ln -s {outside} proj/.git/COMMIT_EDITMSG", place)
+    repository(place / "proj")
+    assert (place.parent / "outside").read_text() == "precious"
+
+
+# what an index names
+
+
+async def test_a_shared_index_hides_no_gitlink(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    widen(repo)
+    plant = f"git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && git update-index --split-index"
+    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo, place)
+
+
+async def test_a_gitlink_takes_its_path_from_a_shared_index(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    widen(repo)
+    path = repo / DEEP
+    path.parent.mkdir(parents=True)
+    path.write_text("x")
+    git(repo, "add", DEEP)
+    git(repo, "update-index", "--split-index")
+    plant = f"rm {DEEP} && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
+    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo, place)
+
+
+async def test_many_gitlinks_hide_none(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    widen(repo)
+    dummies = "for i in $(seq 600); do printf '160000 %s 0\\ta%s\\n' $h $i; done | git update-index --index-info"
+    plant = f"mkdir z && cd z && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
+    plant = f"({plant}) && h=$(git rev-parse HEAD) && {dummies}"
+    result = await run(f"{plant} && cd z/{DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo, place)
+
+
+async def test_gitlinks_of_a_nested_repository_are_followed(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    widen(repo)
+    plant = f"git init -q sub && cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && {COMMIT}"
+    plant = f"({plant}) && {ADD} sub && cd sub/{DEEP}"
+    result = await run(f"{plant} && git config core.fsmonitor {evil(place)}", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo, place)
+
+
+async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -> None:
+    repo, other = repository(place / "repo"), repository(place / "other")
+    submodule(repo, other, "sub")
+    widen(repo)
+    plant = f"cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
+    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo, place)
+
+
+async def test_an_index_that_cannot_be_read_is_renamed(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    result = await run("printf 'DIRC\\0\\0\\0\\11\\0\\0\\0\\1 and more than that, and more' > .git/index", repo)
+    assert [remark for remark in result.remarks if "an index that is not as git writes it" in remark]
+    assert not (repo / ".git" / "index").exists()
+    assert (repo / ".git" / "index.nacre-quarantined").exists()
+
+
+def forge_index(path: str) -> str:
+    """Shell text that stages a file under a name that git would refuse."""
+    program = (
+        "import hashlib; data = bytearray(open('.git/index', 'rb').read());"
+        f"new = {path!r}.encode(); at = data.rindex(b'z' * len(new)); data[at:at + len(new)] = new;"
+        "data[-20:] = hashlib.sha1(data[:-20]).digest(); open('.git/index', 'wb').write(data)"
+    )
+    name = "z" * len(path)
+    return f"git rm -q --cached file; echo evil > {name}; git add {name}; rm {name}; {PYTHON} -c {shlex.quote(program)}"
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("path", ["../../outside", "a/../../../outside", ".git/hooks/post-commit", "absolute"])
+async def test_no_index_makes_git_write_elsewhere(place: Path, mounts: bool, path: str, version: str) -> None:
+    repo = repository(place / "repo")
+    git(repo, "update-index", "--index-version", version)
+    outside = place.parent / "outside"
+    result = await run(forge_index(str(outside) if path == "absolute" else path), repo)
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if "an index that is not as git writes it" in remark]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, "restore", ".")
+    assert outside.read_text() == "precious"
+    assert not (repo / ".git/hooks/post-commit").exists()
+
+
+def test_an_index_makes_git_write_elsewhere_where_nothing_protects(place: Path) -> None:
+    repo = repository(place / "repo")
+    subprocess.run(["bash", "-c", forge_index("../../outside")], cwd=repo, check=True)
+    git(repo, "restore", ".")
+    assert (place.parent / "outside").read_text() == "evil\n"
+
+
+async def test_names_that_only_look_like_gits_own_are_ordinary(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    names = "a.git/x x. x../y ... .gitignore .github/x d/.gitattributes ..x/y git/x"
+    made = "; ".join(f"mkdir -p $(dirname {name}); echo x > {name}" for name in names.split())
+    for version in ("2", "4"):
+        result = await run(f"{made}; git add {names}; git update-index --index-version {version}", repo)
+        assert (result.outcome, result.remarks) == (Exited(0), ())
+
+
+async def test_a_gitlink_that_leads_out_of_the_workspace_makes_nobody_rename_there(place: Path, mounts: bool) -> None:
+    repo, other = repository(place / "repo"), repository(place / "other")
+    git(other, "config", "core.pager", "less -R")
+    entry = "h=$(git rev-parse HEAD); printf '160000 %s 0\\txx/other\\n' $h | git update-index --index-info"
+    await run(f"{entry}; sed -i 's,xx/other,../other,' .git/index", repo)
+    assert git(other, "config", "core.pager") == "less -R"
+
+
+# what a git directory holds for later
+
+
+async def test_a_submodule_that_waits_to_be_checked_out_is_disarmed(place: Path, mounts: bool) -> None:
+    repo, other = repository(place / "repo"), repository(place / "other")
+    submodule(repo, other, "inner")
+    git(repo, "commit", "-q", "-m", "inner")
+    subprocess.run(["rm", "-rf", "inner", ".git/modules/inner"], cwd=repo, check=True)
+    git(repo, "config", "--remove-section", "submodule.inner")
+    plant = f"git clone -q --bare {shlex.quote(str(other))} .git/modules/inner && cd .git/modules/inner"
+    plant = f"{plant} && git config core.fsmonitor {evil(place)} && git config core.bare false"
+    cover = "cd .. && echo ref: refs/heads/main > HEAD && mkdir -p objects refs"
+    result = await run(f"{plant} && git config core.worktree ../../../inner && {cover}", repo)
+    assert result.outcome == Exited(0), result
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, "submodule", "update", "--init")
+    assert not is_armed(repo, place)
+
+
+async def test_no_nested_repository_gets_its_files_outside_of_the_workspace(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    other = shlex.quote(str(place.parent))
+    result = await run(f"git init -q inner && cd inner && {COMMIT} && git config core.worktree {other}", repo)
+    assert [remark for remark in result.remarks if "core.worktree, outside the workspace" in remark]
+    assert not (repo / "inner" / ".git" / "config").exists()
+
+
+# how a configuration is written
+
+CONFIGURATIONS = {
+    "a comment that ends with a backslash": "[core]\n\tbare = false\n# x \\\n\tfsmonitor = {value}\n",
+    "a comment behind a value": "[core]\n\tbare = false # x \\\n\tfsmonitor = {value}\n",
+    "a comment behind a header": "[core] ; x \\\n\tfsmonitor = {value}\n",
+    "a continued value": '[core]\n\tbare = fal\\\nse\n\tfsmonitor = {value}\n[x "\\""]\n',
+    "quotes": '[x]\n\ty = "a # \\\n[core]"\n[core]\n\tfsmonitor = {value}\n',
+    "line ends of DOS": "[core]\r\n\tbare = false\r\n\tfsmonitor = {value}\r\n",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+async def test_no_way_of_writing_hides_a_setting(place: Path, mounts: bool, name: str) -> None:
+    repo = repository(place / "repo")
+    value = f'"touch {place}/PWNED;false"'
+    head = "[core]\n\trepositoryformatversion = 0\n"
+    (repo / "x").write_text(head + CONFIGURATIONS[name].format(value=value), newline="")
+    result = await run(f"git init -q inner && (cd inner && {COMMIT}) && cp x inner/.git/config", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo / "inner", place)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_these_ways_of_writing_work_where_nothing_protects(place: Path, name: str) -> None:
+    repo = repository(place / "repo")
+    value = f'"touch {place}/PWNED;false"'
+    (repo / ".git" / "config").write_text(CONFIGURATIONS[name].format(value=value), newline="")
+    assert is_armed(repo, place)

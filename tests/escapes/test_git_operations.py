@@ -1,0 +1,146 @@
+"""Operations that git has in progress: continuing one runs nothing that a command has put there."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nacre.result import Exited
+from tests.escapes.test_git_nested import REBASE
+from tests.support.confined import PYTHON, confined, run
+from tests.support.repositories import git, repository
+
+pytestmark = [pytest.mark.req("P-008"), *confined]
+
+GIT = "git -c user.name=A -c user.email=a@example.org"
+PICKED = (
+    f"git checkout -q -b topic; echo z > z; git add z; {GIT} commit -q -m z; picked=$(git rev-parse HEAD);"
+    f"git checkout -q main; echo q > q; git add q; {GIT} commit -q -m q;"
+)
+"""A commit to be applied."""
+SEQUENCER = (
+    f"{PICKED} {{program}}; mkdir .git/sequencer; cd .git/sequencer; git rev-parse HEAD | tee head > abort-safety;"
+    'printf "pick %s z\\npick %s z\\n" $picked $picked > todo;'
+)
+CONTINUE_REBASE, CONTINUE_PICK = ("rebase", "--continue"), ("cherry-pick", "--continue")
+STATES = {
+    "a todo list that is too large": (f"{REBASE} {PYTHON} -c {{large}}", CONTINUE_REBASE),
+    "the strategy of a rebase": (
+        f'{PICKED} {{program}}; {REBASE} echo "pick $picked z" > git-rebase-todo; echo x/evil > strategy',
+        CONTINUE_REBASE,
+    ),
+    "the strategy of a cherry-pick": (
+        f'{SEQUENCER} printf "[options]\\n\\tstrategy = x/evil\\n" > opts',
+        CONTINUE_PICK,
+    ),
+    "the strategy of a cherry-pick behind a comment": (
+        f'{SEQUENCER} printf "[options] # \\134\\n\\tstrategy = x/evil\\n" > opts',
+        CONTINUE_PICK,
+    ),
+}
+
+
+def plant(name: str, place: Path) -> tuple[str, tuple[str, ...]]:
+    """Shell text, and the words for git that set it off."""
+    evil = f"touch {shlex.quote(str(place))}/PWNED"
+    program = f"printf '#!/bin/sh\\n%s\\n' {shlex.quote(evil)} > git-merge-x/evil; chmod +x git-merge-x/evil"
+    program = f"mkdir git-merge-x; {program}"
+    large = f"open('git-rebase-todo', 'w').write('#' + 'x' * 17_000_000 + '\\n' + {f'exec {evil}'!r} + '\\n')"
+    text, words = STATES[name]
+    return text.replace("{program}", program).replace("{large}", shlex.quote(large)), words
+
+
+@pytest.mark.parametrize("name", STATES)
+async def test_nothing_runs_when_it_is_continued(place: Path, mounts: bool, name: str) -> None:
+    repo = repository(place / "repo")
+    text, words = plant(name, place)
+    result = await run(text, repo)
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if ".nacre-quarantined" in remark]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, *words)
+    assert not (place / "PWNED").exists()
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_it_runs_where_nothing_protects(place: Path, name: str) -> None:
+    repo = repository(place / "repo")
+    text, words = plant(name, place)
+    subprocess.run(["bash", "-c", text], cwd=repo, check=True)
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, *words)
+    assert (place / "PWNED").exists()
+
+
+def prepare_mailbox(repo: Path, place: Path) -> str:
+    """Shell text for patches that are half applied, with an option that writes a file."""
+    for number in (2, 3):
+        (repo / "file").write_text(f"{number}\n")
+        git(repo, "commit", "-q", "-a", "-m", f"{number}")
+        (place / f"patch{number}").write_text(git(repo, "format-patch", "-1", "--stdout") + "\n")
+    git(repo, "reset", "-q", "--hard", "HEAD~2")
+    option = shlex.quote(f"'--build-fake-ancestor={place.parent / 'outside'}'")
+    return (
+        f"mkdir .git/rebase-apply; cd .git/rebase-apply; cp {shlex.quote(str(place))}/patch2 0001;"
+        f"cp {shlex.quote(str(place))}/patch3 0002; echo 1 > next; echo 2 > last; touch applying;"
+        "for each in keep sign utf8 threeway quiet messageid scissors; do echo f > $each; done;"
+        f"git rev-parse HEAD > abort-safety; printf '%s\\n' {option} > apply-opt"
+    )
+
+
+async def test_half_applied_patches_write_nothing_elsewhere(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    result = await run(prepare_mailbox(repo, place), repo)
+    assert result.outcome == Exited(0), result
+    assert [remark for remark in result.remarks if "apply-opt" in remark]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, "am", "--skip")
+    assert (place.parent / "outside").read_text() == "precious"
+
+
+def test_they_do_where_nothing_protects(place: Path) -> None:
+    repo = repository(place / "repo")
+    subprocess.run(["bash", "-c", prepare_mailbox(repo, place)], cwd=repo, check=True)
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git(repo, "am", "--skip")
+    assert (place.parent / "outside").read_bytes()[:4] == b"DIRC"
+
+
+@pytest.mark.parametrize("name", ["remotes", "branches"])
+async def test_no_remote_of_the_old_kind_is_a_program(place: Path, mounts: bool, name: str) -> None:
+    repo = repository(place / "repo")
+    result = await run(f"mkdir -p .git/{name}; echo 'URL: ext::sh -c x' > .git/{name}/origin", repo)
+    assert [remark for remark in result.remarks if "ext::" in remark]
+    assert not (repo / ".git" / name / "origin").exists()
+
+
+ORDINARY = {
+    "cherry-pick": "git cherry-pick -X theirs -x topic~1 topic",
+    "revert": "git revert --no-edit HEAD~1 HEAD~2",
+    "am": "git format-patch -q -2 topic -o ../p; git am -C1 --whitespace=nowarn --exclude='a b' ../p/*",
+    "rebase": "git checkout -q topic; git rebase -X ours -s ort main",
+    "rebase --apply": "git checkout -q topic; git rebase --apply main",
+    "merge": "git merge topic",
+    "bisect": "git bisect start; git bisect bad; git bisect good HEAD~2",
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+async def test_what_stops_half_way_is_left_to_be_continued(place: Path, mounts: bool, name: str) -> None:
+    repo = repository(place / "repo")
+    work = "for i in a b c; do echo $1$i > file; git commit -q -a -m $1$i; done"
+    work = f"commit() {{ {work}; }}; git checkout -q -b topic; commit t; git checkout -q main; commit m"
+    result = await run(f"{work}; {ORDINARY[name]} > /dev/null 2>&1; true", repo)
+    assert (result.outcome, result.remarks) == (Exited(0), ())
+
+
+async def test_branches_named_like_a_state_of_git_are_branches(place: Path, mounts: bool) -> None:
+    repo = repository(place / "repo")
+    names = ("sequencer/opts", "rebase-apply/apply-opt", "rebase-merge/strategy", "remotes/x")
+    result = await run("; ".join(f"git branch {name}" for name in names), repo)
+    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert len(git(repo, "branch", "--list").splitlines()) == 5
