@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.measure import HERE, Once, Row, medians, ms, process, series
 from nacre import check
-from nacre.shell.parse import parse
+from nacre.shell.syntax.parser import parse
 
 CORPUS = HERE.parent / "tests" / "corpus" / "commands.jsonl"
 ROUNDS = 5

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from bench.foundation import asyncio_way
 from bench.measure import HERE, Row, ms
 from nacre import Bash
-from nacre.keeper.client import client
-from nacre.tool import ending
+from nacre.bash import ending
+from nacre.keeper.client.connection import client
 from tests.support.census import fds, memory
 
 RUNS = 2000

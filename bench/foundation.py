@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.measure import BASH, Floor, Row, medians, ms, process, timed
 from nacre import Bash, Request
-from nacre.keeper.client import Client, client
+from nacre.keeper.client.connection import Client, client
 
 ROUNDS = 300
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from bench.kinds import KINDS, Kind, Soaked
 from bench.measure import HERE, Row
 from nacre import Bash
-from nacre.keeper.client import client
+from nacre.keeper.client.connection import client
 from nacre.result import Exited
 from nacre.tasks import Tasks
 from tests.support.census import memory

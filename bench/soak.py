@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.kinds import KINDS, Soaked
 from bench.measure import HERE, Row, ms
 from nacre import Bash, Request
-from nacre.keeper.client import client
+from nacre.keeper.client.connection import client
 from nacre.tasks import Tasks
 from tests.support.census import Cost, cost, memory
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from faults.count import STUBBORN
 from faults.round import Round
 from nacre import Request
-from nacre.frozen import replace
-from nacre.keeper.client import client
+from nacre.base.frozen import replace
+from nacre.keeper.client.connection import client
 from tests.support.census import forked_keepers
 from tests.support.waiting import turn_loop
 

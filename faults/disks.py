@@ -10,8 +10,8 @@ from pathlib import Path
 from faults.count import COUNT, PATIENCE
 from faults.round import Round, Wrong, need
 from nacre import InvalidRequest, Request, ToolContext
+from nacre.base.system import LINUX
 from nacre.result import Exited
-from nacre.system import LINUX
 from nacre.tasks import Tasks
 from tests.support.census import is_alive
 from tests.support.disks import small_disk

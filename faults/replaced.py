@@ -23,11 +23,11 @@ import pytest
 from faults.count import GRACE, PATIENCE
 from faults.round import Round, need
 from nacre import Bash, Cancel, Request, Result, ToolContext
-from nacre.frozen import replace
-from nacre.keeper.client import Client, client
+from nacre.base.frozen import replace
+from nacre.base.system import LINUX
+from nacre.keeper.client.connection import Client, client
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Lost, Running
-from nacre.system import LINUX
 from tests.support.census import forked_keepers, is_alive, state
 from tests.support.waiting import until
 

@@ -28,7 +28,7 @@ import pytest
 from faults.below import below, bury, no_way_out
 from faults.count import COUNT, COUNTED, GRACE, PATIENCE
 from nacre import Bash, Limits, Request, ToolContext
-from nacre.keeper.client import client
+from nacre.keeper.client.connection import client
 from nacre.profiles import DEFAULT
 from nacre.result import Exited, Result
 from nacre.tasks import Tasks

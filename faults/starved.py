@@ -11,14 +11,14 @@ import os
 import resource
 from contextlib import suppress
 
-import nacre.asked
-import nacre.passing  # noqa: F401  with `get_ready`, what `call` loads before it runs anything, or raises OSError
+import nacre.execution.passthrough  # with `get_ready`, what `call` loads before it runs anything, or raises OSError
+import nacre.toolcall.parse  # noqa: F401
 from faults.count import COUNT, COUNTED, PATIENCE
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
+from nacre.bash import ending
 from nacre.errors import KeeperFailed
 from nacre.result import Exited, NotStarted, Result, Running, TimedOut
 from nacre.tasks import Tasks
-from nacre.tool import ending
 from nacre.types import Access, Leftovers
 from nacre.views.answers import get_ready
 from tests.support.descriptors import limit_descriptors, no_descriptor_left

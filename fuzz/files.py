@@ -12,8 +12,8 @@ from fuzz.corpus import commands
 from fuzz.heard import ELSE, UNCLEAR, Call, heard
 from nacre import check
 from nacre.config import policy_for
-from nacre.hooks.answer import answer
-from nacre.hooks.dialect import Reply
+from nacre.hooks.agents.protocol import Reply
+from nacre.hooks.handle import answer
 from nacre.verdict import Decision
 
 _HERE = Path(__file__).parents[1]

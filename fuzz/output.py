@@ -7,12 +7,12 @@ import random
 import unicodedata
 
 from fuzz.pieces import is_plain, miscounted, strange
-from nacre.capture.record import Record
-from nacre.output.errors import Scanner
-from nacre.output.remarks import Middle
-from nacre.output.secrets import mask
+from nacre.capture.head_tail import Record
+from nacre.output.error_lines import Scanner
+from nacre.output.markers import Middle
 from nacre.output.shape import Options, shape
 from nacre.output.tokens import tokens
+from nacre.redact.mask import mask
 from nacre.result import Spill
 from tests.support.dumps import DUMPS
 

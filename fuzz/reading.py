@@ -10,7 +10,7 @@ import time
 
 from fuzz.corpus import HOME, PROJECT, commands, harmless
 from nacre import check
-from nacre.policy.permissions import Permissions
+from nacre.policy.permissions.patterns import Permissions
 from nacre.policy.policy import Policy
 from nacre.verdict import Decision
 from tests.support.scripts import Inventor

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fuzz.doer import FILES, STUBS, Doer
 from nacre.shell import Command, read
-from nacre.shell.text import has_glob, least, pattern, plain, source
+from nacre.shell.symbolic import has_glob, least, pattern, plain, source
 
 _STUB = """#!/bin/sh
 printf '%s\\000' "$#" "$PWD" "${{0##*/}}" "$@" >>{log}

@@ -15,10 +15,10 @@ from fuzz.files import damaged
 from nacre import check
 from nacre.config import load
 from nacre.config.config import Config as Loaded
-from nacre.config.keys import ACCESS, DECISIONS, KEYS, LISTS, Key
+from nacre.config.settings import ACCESS, DECISIONS, KEYS, LISTS, Key
 from nacre.errors import InvalidConfig, NacreError
 from nacre.policy.policy import Policy
-from nacre.policy.rules import LISTED
+from nacre.policy.rules import MODULES_BY_ID
 from nacre.policy.rules import load as rule_of
 from nacre.types import ToolContext
 from nacre.verdict import Decision
@@ -110,7 +110,7 @@ def _toml(made: random.Random, table: str = "") -> bytes:
     lines += [f"{key.name} = {_written(_some(key, made))}" for key in made.sample([*KEYS.values()], made.randrange(9))]
     if made.random() < 0.5:
         lines.append(f"[{table}{'.' if table else ''}rules]")
-        ids = [module.replace("_", "-") for module in made.sample([*LISTED], 3)]
+        ids = made.sample([*MODULES_BY_ID], 3)
         lines += [f'"{id}" = {_written(made.choice(DECISIONS))}' for id in (*ids, *made.choice(((), ("*",))))]
     if made.random() < 0.6:
         lines.append(f"[{table}{'.' if table else ''}permissions]")
@@ -153,7 +153,7 @@ def _looser(before: Loaded, after: Loaded) -> str:
 
 
 def _decided(policy: Policy, id: str) -> Decision:
-    rule = rule_of(id.replace("-", "_"))
+    rule = rule_of(MODULES_BY_ID[id])
     return policy.decisions.get(id, Decision.ALLOW if rule.optional else policy.decisions.get("*", rule.decision))
 
 

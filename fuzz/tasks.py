@@ -12,10 +12,10 @@ from typing import Any
 
 from fuzz.files import damaged
 from nacre.errors import NacreError
-from nacre.keeper.folder import LOG, PROCESS, STATUS, TASK, head_of, segment_name, segment_of, start_of
+from nacre.keeper.protocol.task_dir import LOG, PROCESS, STATUS, TASK, head_of, segment_name, segment_of, start_of
 from nacre.tasks import Tasks as Store
-from nacre.tasks.log import Output
-from nacre.tasks.task import Task
+from nacre.tasks.store.log_reader import Output
+from nacre.tasks.store.task import Task
 
 _ID = "bash-0123abcd"
 _CAP = 400

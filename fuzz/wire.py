@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from nacre.keeper.wire import Adoption, Garbled, Start, environment_block, environment_of
+from nacre.keeper.protocol.messages import Adoption, Garbled, Start, environment_block, environment_of
 
 _DAMAGED = (
     b"", b"-1", b"-5.0", b"-0", b"nan", b"inf", b"-inf", b"1e999", b"1_0", b"+1", b" 1", b"1 ", b"007", b"0x1",

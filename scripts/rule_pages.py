@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nacre.policy.pages import SECTIONS, Page, pages
+from nacre.policy.rule_pages import SECTIONS, Page, pages
 
 INDEX = """\
 # Rules

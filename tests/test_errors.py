@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nacre import CommandFailed, InvalidRequest, NacreError, Result
-from nacre.conclude import exit_status
 from nacre.errors import AccessUnavailable, KeeperFailed, PathNotAllowed, UnsupportedPlatform
+from nacre.execution.outcome import exit_status
 from nacre.result import (
     KINDS,
     Cancelled,

@@ -13,16 +13,16 @@ TYPE_CHECKING = False  # importing it from `typing` would be most of what `impor
 if TYPE_CHECKING:
     from typing import Any
 
+    from nacre.approval.check import check
+    from nacre.bash import Bash
     from nacre.call import run, run_sync
     from nacre.cancel import Cancel
-    from nacre.checking import check
     from nacre.errors import AccessUnavailable, CommandFailed, InvalidRequest, NacreError
     from nacre.policy.policy import Policy
     from nacre.profiles import Profile
     from nacre.result import Chunk, Ended, Result, Started
     from nacre.session import Session
     from nacre.tasks.tasks import Tasks
-    from nacre.tool import Bash
     from nacre.types import Limits, Request, ToolContext
     from nacre.verdict import Decision, Verdict
 
@@ -55,7 +55,7 @@ __all__ = [
 
 _HOMES = {
     "AccessUnavailable": "errors",
-    "Bash": "tool",
+    "Bash": "bash",
     "Cancel": "cancel",
     "Chunk": "result",
     "CommandFailed": "errors",
@@ -73,7 +73,7 @@ _HOMES = {
     "Tasks": "tasks.tasks",
     "ToolContext": "types",
     "Verdict": "verdict",
-    "check": "checking",
+    "check": "approval.check",
     "run": "call",
     "run_sync": "call",
 }

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
-from nacre.blocking import blocking
+from nacre.base.frozen import names_in
+from nacre.base.threads import blocking
+from nacre.bash import Bash
 from nacre.cancel import Cancel
-from nacre.frozen import names_in
 from nacre.result import Result
-from nacre.tool import Bash
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
 

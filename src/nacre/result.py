@@ -9,8 +9,8 @@ import signal
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
 
+from nacre.base.frozen import frozen
 from nacre.errors import CommandFailed
-from nacre.frozen import frozen
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 
@@ -232,7 +232,7 @@ class Spill:
 
 
 class Hides(Protocol):
-    """Knows what no rendering may show (`nacre.hidden`)."""
+    """Knows what no rendering may show (`nacre.redact.redactor`)."""
 
     def values(self) -> tuple[str, ...]: ...
     def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str: ...

@@ -14,18 +14,18 @@ from contextlib import aclosing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from nacre.directories import current
+from nacre.base.frozen import replace
+from nacre.base.system import payload
+from nacre.bash import Bash, Carry, answered, ending
 from nacre.environment import deferred_names
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
-from nacre.gate import Gate
-from nacre.keeper.client import lies_in_private_directory
-from nacre.keeper.processes import TAG_VARIABLE
+from nacre.execution.exit_state import told
+from nacre.execution.limiter import Gate
+from nacre.keeper.client.connection import lies_in_private_directory
+from nacre.keeper.protocol.procfs import TAG_VARIABLE
+from nacre.planning.paths import current
+from nacre.planning.pipestatus import can_be_asked
 from nacre.result import Ended, Event, Exited, Result, Running
-from nacre.stages import can_be_asked
-from nacre.system import payload
-from nacre.told import told
-from nacre.tool import Bash, Carry, answered, ending
 from nacre.types import Plan, Request, ToolContext
 
 if TYPE_CHECKING:

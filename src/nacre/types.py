@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from nacre.base.frozen import field, frozen
 from nacre.cancel import Cancel
-from nacre.frozen import field, frozen
 from nacre.verdict import Verdict
 
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
-    from nacre.hidden import Hidden
-    from nacre.sandbox.plan import Wanted
+    from nacre.redact.redactor import Hidden
+    from nacre.sandbox.resolve import Wanted
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]

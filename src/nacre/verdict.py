@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 
 NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
@@ -86,7 +86,7 @@ class Verdict:
     """What only running it would tell."""
     plain: bool = False
     """Provably harmless: every word known, only commands of the policy's list in harmless uses; git with
-    `nacre.policy.plain.GIT_ENVIRONMENT`."""
+    `nacre.policy.facts.harmless.GIT_ENVIRONMENT`."""
     matter: Matter | None = None
     """What it is about, where a person is asked (`ToolContext.approve`): to be shown in full."""
     permitted: str = ""

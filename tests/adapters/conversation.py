@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from nacre import ToolContext
-from nacre.adapters.streams import Streams
-from nacre.adapters.toolbox import Toolbox
+from nacre.adapters.shared.streams import Streams
+from nacre.adapters.shared.toolbox import Toolbox
 from nacre.observe.events import Observed, RunEnded
 
 FILES = {

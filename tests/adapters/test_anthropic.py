@@ -14,7 +14,7 @@ import pytest
 
 from nacre import Bash, Cancel, Decision, Policy, ToolContext
 from nacre.adapters.anthropic import BashTool, task_tools, tools
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.tasks import Tasks
 from tests.adapters.conversation import (

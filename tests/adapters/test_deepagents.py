@@ -17,8 +17,8 @@ from langchain_tests.integration_tests import SandboxIntegrationTests
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters import deepagents
 from nacre.adapters.deepagents import NacreBackend
-from nacre.adapters.streams import Streams
-from nacre.frozen import replace
+from nacre.adapters.shared.streams import Streams
+from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.tasks import Tasks
 from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, Heard, plain_streams, project

@@ -33,8 +33,8 @@ from openai.types.responses import (
 
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.openai_agents import shell_tool, tools
-from nacre.adapters.streams import Streams
-from nacre.frozen import replace
+from nacre.adapters.shared.streams import Streams
+from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.profiles.tool import Parameter
 from nacre.tasks import Tasks

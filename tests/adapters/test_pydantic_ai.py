@@ -35,7 +35,7 @@ from pydantic_ai.workspaces.conformance import WorkspaceBackendSuite
 
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.pydantic_ai import NacreToolset, NacreWorkspace
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.tasks import Tasks
 from nacre.types import Limits

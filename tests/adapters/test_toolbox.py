@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from nacre import Bash, Decision, Policy, ToolContext
-from nacre.adapters.extras import missing
-from nacre.adapters.files import check, reading, writing
-from nacre.adapters.streams import Streams, streams
-from nacre.adapters.toolbox import Toolbox, asked_by
-from nacre.frozen import replace
+from nacre.adapters.shared.files import check, reading, writing
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.streams import Streams, streams
+from nacre.adapters.shared.toolbox import Toolbox, asked_by
+from nacre.base.frozen import replace
 from nacre.observe import Audit
 from nacre.profiles import DEFAULT
 from nacre.tasks import Tasks
@@ -170,7 +170,7 @@ def test_access_that_cannot_be_enforced_is_said_when_the_box_is_made() -> None:
     program = """
         import logging
         from nacre import ToolContext
-        from nacre.adapters.toolbox import Toolbox
+        from nacre.adapters.shared.toolbox import Toolbox
         from nacre.errors import AccessUnavailable
         logging.disable()  # it warns of it, too
         try:
@@ -231,7 +231,7 @@ def test_the_hint_keeps_what_was_missing() -> None:
 def test_no_framework_is_loaded_by_the_tools_that_they_are_given() -> None:
     program = """
         import sys
-        import nacre.adapters.toolbox, nacre.adapters.streams, nacre.adapters.files
+        import nacre.adapters.shared.toolbox, nacre.adapters.shared.streams, nacre.adapters.shared.files
         known = "agents anthropic claude_agent_sdk deepagents inspect_ai langchain_core mcp pydantic pydantic_ai rich"
         print(sorted(set(known.split()) & sys.modules.keys()))
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.hooks.answer import DIALECTS
+from nacre.hooks.handle import DIALECTS
 from tests.agents.model import Model, model
 
 pytestmark = pytest.mark.agents

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from nacre import Bash, Cancel, Ended, Request, Result, Session, Started, ToolContext, run_sync
-from nacre.keeper.client import client
+from nacre.keeper.client.connection import client
 from nacre.result import Cancelled, Exited
 from tests.support.census import fds, state
 from tests.support.commands import STUBBORN

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Result, Session, ToolContext
-from nacre.denials import denials
-from nacre.frozen import replace
-from nacre.plan import plan_for
+from nacre.base.frozen import replace
+from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Captured, Exited
+from nacre.sandbox.denials import denials
 from nacre.sandbox.describe import ORDERS, describe
-from nacre.sandbox.kernel import Kernel
-from nacre.sandbox.plan import Wanted, enforceable
+from nacre.sandbox.probe import Kernel
+from nacre.sandbox.resolve import Wanted, enforceable
 from nacre.sandbox.workspace import Workspace
 from nacre.types import Limits, Plan, Request
 from tests.support.confined import needs_mounts

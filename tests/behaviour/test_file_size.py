@@ -9,7 +9,7 @@ import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
 from nacre.result import Exited, Running, Signalled, Stage
-from nacre.sandbox.kernel import probe
+from nacre.sandbox.probe import probe
 from nacre.tasks import Tasks
 from nacre.types import Access
 from tests.support.lifeline import Gate

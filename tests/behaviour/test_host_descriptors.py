@@ -354,8 +354,8 @@ def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descr
 def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as_there_is_one() -> None:
     program = """
         import asyncio, os, resource, signal, subprocess
-        from nacre.keeper.orphans import end_orphans
-        from nacre.keeper.processes import RLIMIT_LOCKS
+        from nacre.keeper.client.orphans import end_orphans
+        from nacre.keeper.protocol.procfs import RLIMIT_LOCKS
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
         from tests.support.waiting import turn_loop
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Profile, Request, Session, ToolContext
-from nacre.keeper import liverun
-from nacre.keeper.client import client
-from nacre.keeper.processes import children_of, look
-from nacre.keeper.run import GIVE_UP
+from nacre.keeper.client import run
+from nacre.keeper.client.connection import client
+from nacre.keeper.protocol.procfs import children_of, look
+from nacre.keeper.server.run import GIVE_UP
 from nacre.result import Exited, TimedOut
 from tests.support.census import ready_shells
 from tests.support.hosts import run_host
@@ -71,7 +71,7 @@ def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: 
 
 async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     late = 0.5
-    monkeypatch.setattr(liverun, "_KEEPER_LATE", late)
+    monkeypatch.setattr(run, "_KEEPER_LATE", late)
     bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = (await bash.run("echo $PPID")).stdout
     for limit in (5, TIME_LIMITS_S[-1]):

@@ -34,7 +34,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
     program = f"""
         import asyncio, os, sys
         from nacre import Bash, Limits, Request, ToolContext
-        from nacre.keeper.client import client
+        from nacre.keeper.client.connection import client
         from nacre.result import Exited, NotStarted
         from tests.support.descriptors import few_descriptors
 
@@ -67,7 +67,7 @@ def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Request, Tasks, ToolContext
-        from nacre.keeper.client import client
+        from nacre.keeper.client.connection import client
         from tests.support.census import is_alive
         from tests.support.descriptors import few_descriptors
         from tests.support.waiting import until
@@ -92,7 +92,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
     program = """
         import asyncio, os
         from nacre import Bash, Chunk, Ended, Request
-        from nacre.keeper.client import client
+        from nacre.keeper.client.connection import client
         from tests.support.descriptors import few_descriptors
         from tests.support.waiting import TIME_LIMITS_S
 

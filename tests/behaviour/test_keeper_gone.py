@@ -12,8 +12,8 @@ import pytest
 
 from nacre import Bash, Cancel, Request, ToolContext
 from nacre.errors import KeeperFailed
-from nacre.keeper.channel import Channel
-from nacre.keeper.client import Asked, Client, client
+from nacre.keeper.client.connection import Asked, Client, client
+from nacre.keeper.protocol.channel import Channel
 from nacre.result import Cancelled, Exited
 from nacre.types import Access, Plan
 from tests.support.census import fds, forked_keepers, parent_and_session, state
@@ -73,7 +73,7 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Request, ToolContext
-        from nacre.keeper.client import client
+        from nacre.keeper.client.connection import client
 
         async def main():
             is_there = "until [[ $(</proc/$!/comm) == sleep ]]; do :; done"

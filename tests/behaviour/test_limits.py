@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Bash, Limits, Request, Result, ToolContext
 from nacre.result import Exited, OverLimit
-from nacre.sandbox.kernel import probe
+from nacre.sandbox.probe import probe
 from nacre.types import MIB, Access
 from tests.support.census import is_alive
 from tests.support.lifeline import Lifeline

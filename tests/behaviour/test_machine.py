@@ -15,7 +15,7 @@ import pytest
 
 from nacre import Bash, ToolContext
 from nacre.result import Exited, NotStarted
-from nacre.sandbox.kernel import probe
+from nacre.sandbox.probe import probe
 from tests.conftest import PORTABLE
 from tests.support.deny import denied
 from tests.support.hosts import run_host

@@ -17,7 +17,7 @@ def test_a_run_whose_own_keeper_is_killed_leaves_no_private_directory(tmp_path: 
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Chunk, Ended, Request, ToolContext
-        from nacre.keeper.client import client
+        from nacre.keeper.client.connection import client
 
         async def main():
             bash = Bash()

@@ -13,7 +13,7 @@ import pytest
 
 from nacre import Bash, Chunk, Ended, Limits, Profile, Request, Result, Session, Started, ToolContext
 from nacre.result import Exited, Killed, Lost, NotStarted, Running, Signalled, TimedOut
-from nacre.tasks import Match, Tasks, making
+from nacre.tasks import Match, Tasks, create
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.quoting import quote
@@ -121,7 +121,7 @@ async def test_a_cancelled_call_ends_what_is_no_task_yet(bash: Bash, life: Lifel
 async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
     bash: Bash, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    promote = making.promote
+    promote = create.promote
 
     async def promote_and_open(*given: Any) -> Any:
         try:
@@ -129,7 +129,7 @@ async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
         finally:
             gate.open()
 
-    monkeypatch.setattr(making, "promote", promote_and_open)
+    monkeypatch.setattr(create, "promote", promote_and_open)
     (tmp_path / "file").touch()
     ctx = ToolContext(output_dir=tmp_path / "file")
     with pytest.raises(Exception, match="output_dir"):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
+from nacre.base.system import payload
+from nacre.execution.exit_state import told
 from nacre.result import Cancelled, Exited, Lost, Signalled, TimedOut
-from nacre.system import payload
-from nacre.told import told
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote

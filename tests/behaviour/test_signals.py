@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
-from nacre.frozen import replace
-from nacre.keeper import liverun
+from nacre.base.frozen import replace
+from nacre.keeper.client import run
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN, processes_with_word
@@ -201,7 +201,7 @@ async def test_a_background_process_killed_by_the_command_is_no_leftover(bash: B
 def test_a_private_directory_is_removed_even_if_its_host_is_killed_the_moment_it_is_made(tmp_path: Path) -> None:
     program = """
         import os, signal, sys, tempfile
-        from nacre.keeper.client import client, private_directory
+        from nacre.keeper.client.connection import client, private_directory
         tempfile.tempdir = sys.argv[1]
         client()
         make = os.mkdir
@@ -238,7 +238,7 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
 async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     life: Lifeline, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(liverun, "_KEEPER_LATE", 0.5)
+    monkeypatch.setattr(run, "_KEEPER_LATE", 0.5)
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Chunk, Ended, InvalidRequest, Profile, Request, Started, ToolContext
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.result import Event, Exited, TimedOut
 from nacre.types import Mode
 from tests.support.census import is_alive, memory

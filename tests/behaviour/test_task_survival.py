@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
-from nacre.keeper import processes
-from nacre.keeper.folder import LIVE
+from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.task_dir import LIVE
 from nacre.result import Exited, Killed, Lost, NotStarted, Running
 from nacre.tasks import Match, Tasks
 from tests.support.census import forked_keepers, is_alive, need_to_see, state
@@ -212,8 +212,8 @@ async def test_a_stopped_keeper_is_woken_where_proc_hides_it(
     tasks = Tasks(store)
     task = await start(bash, store, "sleep 60")
     keeper = keeper_of(store, task)
-    started = processes.started
-    monkeypatch.setattr(processes, "started", lambda pid: 0 if pid == keeper else started(pid))
+    started = procfs.started
+    monkeypatch.setattr(procfs, "started", lambda pid: 0 if pid == keeper else started(pid))
     os.kill(keeper, signal.SIGSTOP)
     assert isinstance((await tasks.kill(task)).outcome, Killed)
 

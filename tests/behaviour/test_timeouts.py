@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Profile, Request, Result
-from nacre.conclude import _seconds
+from nacre.execution.outcome import _seconds
 from nacre.result import Exited, TimedOut
 from tests.support.commands import STUBBORN
 from tests.support.lifeline import Gate, Lifeline

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Result, ToolContext
-from nacre.guard import Protection
+from nacre.protected_paths import Protection
 from nacre.result import Chunk, Exited
 from nacre.types import Plan
 from tests.support.confined import HERE, attempts, confined, run
@@ -246,7 +246,7 @@ async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, m
             threads.append(threading.get_ident())
             return super().restore(goes_on=goes_on)
 
-    monkeypatch.setattr("nacre.guard.Protection", Watched)
+    monkeypatch.setattr("nacre.protected_paths.Protection", Watched)
     assert (await run("mkdir .claude", place)).ok
     assert os.listdir(place) == []
     assert len(threads) == 2

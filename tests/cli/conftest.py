@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.tasks.tasks import Tasks
-from tests.cli.door import Nacre
+from tests.cli.nacre_program import Nacre
 
 
 @pytest.fixture

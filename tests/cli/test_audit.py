@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.door import Done, Nacre, read_line
+from tests.cli.nacre_program import Done, Nacre, read_line
 
 ON = {"NACRE_AUDIT": "1"}
 

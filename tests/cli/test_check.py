@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre import check
-from tests.cli.door import Done, Nacre, finish, read_line
+from tests.cli.nacre_program import Done, Nacre, finish, read_line
 from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE
 
@@ -221,7 +221,7 @@ HEAVY = {
     "json",
     "mcp",
     "nacre.keeper",
-    "nacre.tool",
+    "nacre.bash",
     "platformdirs",
     "pydantic",
     "rich",
@@ -235,5 +235,5 @@ def test_checking_loads_nothing_heavy(nacre: Nacre, command: str) -> None:
     words = [sys.executable, "-c", program, "check", command]
     done = subprocess.run(words, capture_output=True, timeout=PATIENCE, env=nacre.env, check=True)
     loaded = set(done.stdout.decode().split())
-    assert "nacre.cli.check" in loaded
+    assert "nacre.cli.check.command" in loaded
     assert not loaded & HEAVY

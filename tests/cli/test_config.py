@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.door import Done, Nacre
+from tests.cli.nacre_program import Done, Nacre
 
 
 @pytest.fixture

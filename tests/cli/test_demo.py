@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from tests.cli.door import NACRE, Nacre
+from tests.cli.nacre_program import NACRE, Nacre
 from tests.support.waiting import PATIENCE
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.sh"

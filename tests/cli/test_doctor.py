@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre import __version__
-from tests.cli.door import Done, Nacre, finish
+from tests.cli.nacre_program import Done, Nacre, finish
 from tests.conftest import PORTABLE
 from tests.support.deny import denied
 from tests.support.machines import no_dev_fd, no_proc, no_temporary_directory, stale_proc

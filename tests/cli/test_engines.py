@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash
-from nacre.cli.engines import engines
-from nacre.cli.probes import Check
-from tests.cli.door import Nacre
+from nacre.cli.info.engines import engines
+from nacre.cli.info.probes import Check
+from tests.cli.nacre_program import Nacre
 from tests.support.namespaces import BWRAP, skip_without_bubblewrap
 from tests.support.quoting import quote
 

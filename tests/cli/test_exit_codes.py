@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.door import KILL_KEEPER, Done, Nacre
+from tests.cli.nacre_program import KILL_KEEPER, Done, Nacre
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import PATIENCE, TIME_LIMITS_S
 
@@ -78,7 +78,7 @@ def test_an_access_mode_that_cannot_be_enforced_gives_126_and_nothing_runs(nacre
 
 def test_a_bug_of_ours_gives_125_and_shows_where_it_is(nacre: Nacre) -> None:
     program = (
-        "import sys, nacre.cli.options as o; from nacre.cli import main\n"
+        "import sys, nacre.cli.run.options as o; from nacre.cli import main\n"
         "def broken(words): raise ZeroDivisionError\n"
         "o.parse = broken; sys.exit(main(['run', 'true']))"
     )

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from nacre import check
-from nacre.checking import examine
-from nacre.cli.drawing import draw
-from nacre.cli.tree import tree
-from tests.cli.door import NACRE, Nacre
+from nacre.approval.check import examine
+from nacre.cli.check.tree import tree
+from nacre.cli.check.tree_drawing import draw
+from tests.cli.nacre_program import NACRE, Nacre
 from tests.support.waiting import PATIENCE
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.views.scenes import SCENES
-from tests.cli.door import Done, Nacre
+from nacre.views.gallery.scenes import SCENES
+from tests.cli.nacre_program import Done, Nacre
 
 ROOT = Path(__file__).parents[2]
 

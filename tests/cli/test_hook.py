@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from nacre.hooks.places import AGENTS
-from tests.cli.door import Done, Nacre, finish
+from nacre.hooks.install.locations import AGENTS
+from tests.cli.nacre_program import Done, Nacre, finish
 from tests.hooks.fixtures import FIXTURES, payload_of
 from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE
@@ -153,7 +153,7 @@ def test_an_answer_that_nobody_can_read_is_a_refusal(nacre: Nacre) -> None:
 def test_an_error_of_our_own_refuses(nacre: Nacre, tmp_path: Path) -> None:
     broken = tmp_path / "nacre"
     shutil.copytree(Path(__file__).parents[2] / "src" / "nacre", broken)
-    (broken / "checking.py").write_text("raise MemoryError\n")
+    (broken / "approval" / "check.py").write_text("raise MemoryError\n")
     done = nacre("hook", stdin=ALLOWED, env={"PYTHONPATH": str(tmp_path)})
     assert done.code == 2
     assert b"MemoryError" in done.err
@@ -162,7 +162,7 @@ def test_an_error_of_our_own_refuses(nacre: Nacre, tmp_path: Path) -> None:
 def test_what_takes_too_long_is_refused_before_the_agent_gives_up(nacre: Nacre) -> None:
     program = """
 import sys
-import nacre.cli.hook as hook, nacre.hooks.answer as answer
+import nacre.cli.serve.hook as hook, nacre.hooks.handle as answer
 def judge(asked, config):
     while True:
         pass
@@ -185,7 +185,7 @@ def test_a_directory_that_is_gone_is_no_reason_to_let_it_pass(nacre: Nacre, tmp_
         assert finish(program, json.dumps(payload).encode()).code == 2
 
 
-HEAVY = {"argparse", "asyncio", "mcp", "nacre.keeper", "nacre.tool", "platformdirs", "pydantic", "rich", "socket"}
+HEAVY = {"argparse", "asyncio", "mcp", "nacre.keeper", "nacre.bash", "platformdirs", "pydantic", "rich", "socket"}
 HEAVY |= {
     "anthropic",
     "claude_agent_sdk",
@@ -204,7 +204,7 @@ def test_a_hook_loads_nothing_heavy(nacre: Nacre, payload: bytes) -> None:
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, input=payload, capture_output=True, timeout=PATIENCE, env=nacre.env, check=True)
     loaded = set(done.stderr.decode().split())
-    assert "nacre.hooks.answer" in loaded
+    assert "nacre.hooks.handle" in loaded
     assert not loaded & HEAVY
 
 
@@ -236,7 +236,7 @@ def command_in(path: Path) -> str:
         said = tomllib.loads(text)
         command = said["hooks"]["PreToolUse"][-1]["hooks"][0]["command"]
     else:
-        from nacre.jsonc import parse, plain
+        from nacre.base.jsonc import parse, plain
 
         said = plain(parse(text))["hooks"]  # type: ignore[index]
         (entries,) = [said[event] for event in ("PreToolUse", "BeforeTool", "beforeShellExecution") if said.get(event)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.door import KILL_KEEPER, Done, Nacre
+from tests.cli.nacre_program import KILL_KEEPER, Done, Nacre
 from tests.support.waiting import TIME_LIMITS_S
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.cli.door import Done, Nacre
+from tests.cli.nacre_program import Done, Nacre
 from tests.support.lifeline import Lifeline
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from nacre.cli.usage import COMMANDS
+from nacre.cli.common.usage import COMMANDS
 from tests.support.hosts import run_host
 from tests.support.waiting import PATIENCE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre import __version__
-from tests.cli.door import Done, Nacre, finish
+from tests.cli.nacre_program import Done, Nacre, finish
 from tests.support.waiting import PATIENCE
 
 RUN_HELP = "Try: nacre run --help"
@@ -166,4 +166,4 @@ def test_little_is_loaded_for_little(nacre: Nacre) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
     loaded = set(done.stdout.decode().split())
     assert "nacre.cli" in loaded
-    assert not loaded & {"argparse", "asyncio", "json", "nacre.keeper.client", "nacre.tool", "platformdirs"}
+    assert not loaded & {"argparse", "asyncio", "json", "nacre.keeper.client.connection", "nacre.bash", "platformdirs"}

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.cli.door import Done, Nacre, finish, read
+from tests.cli.nacre_program import Done, Nacre, finish, read
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.profiles import NAMES
-from tests.cli.door import Nacre
+from tests.cli.nacre_program import Nacre
 
 
 def test_every_profile_is_listed_side_by_side_and_no_word_is_broken(nacre: Nacre) -> None:

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nacre.policy.pages import SECTIONS, pages
-from tests.cli.door import Nacre
+from nacre.policy.rule_pages import SECTIONS, pages
+from tests.cli.nacre_program import Nacre
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.door import Done, Nacre, finish, read_line
+from tests.cli.nacre_program import Done, Nacre, finish, read_line
 from tests.support.lifeline import Gate, Lifeline
 
 

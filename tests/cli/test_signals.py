@@ -12,7 +12,7 @@ import termios
 
 import pytest
 
-from tests.cli.door import Done, Nacre, Program, finish, read_line
+from tests.cli.nacre_program import Done, Nacre, Program, finish, read_line
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE, wait_until
 

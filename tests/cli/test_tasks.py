@@ -12,7 +12,7 @@ import pytest
 
 from nacre.result import Exited, Killed, Signalled, TimedOut
 from nacre.tasks.tasks import Tasks
-from tests.cli.door import ID, Done, Nacre, background, finish, read
+from tests.cli.nacre_program import ID, Done, Nacre, background, finish, read
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import wait_until
 

@@ -14,7 +14,7 @@ import pytest
 
 from nacre.result import Killed
 from nacre.tasks.tasks import Tasks
-from tests.cli.door import Done, Nacre, background, finish, on_terminal, read_line, shown
+from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read_line, shown
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -195,4 +195,4 @@ def test_who_lists_or_reads_loads_little(nacre: Nacre, words: list[str]) -> None
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
     loaded = set(done.stdout.decode().split())
     assert "nacre.tasks.tasks" in loaded
-    assert not loaded & {"argparse", "asyncio", "nacre.tool", "nacre.keeper.client", "platformdirs"}
+    assert not loaded & {"argparse", "asyncio", "nacre.bash", "nacre.keeper.client.connection", "platformdirs"}

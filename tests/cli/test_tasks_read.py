@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from nacre.tasks.tasks import Tasks
-from tests.cli.door import Done, Nacre, background, finish, on_terminal, read, read_line, shown
+from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read, read_line, shown
 from tests.support.lifeline import Gate
 from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.amounts import size, span
-from nacre.output.width import columns
+from nacre.ansi.width import columns
+from nacre.base.units import size, span
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
-from nacre.tasks.task import State, Task
-from nacre.views import recorded
+from nacre.tasks.store.task import State, Task
 from nacre.views.amounts import short_size, short_span
-from nacre.views.escape import Screen, escaped, fit
-from nacre.views.listing import listing
-from nacre.views.look import Look
-from nacre.views.panels.paint import render
-from nacre.views.panels.table import task_table
+from nacre.views.console.capabilities import Look
+from nacre.views.console.escape import Screen, escaped, fit
+from nacre.views.console.task_table import listing
+from nacre.views.gallery import results
+from nacre.views.panels.style import render
+from nacre.views.panels.task_table import task_table
 
 
 def task(state: State = "running", outcome: Outcome | None = None, **fields: object) -> Task:
@@ -82,9 +82,9 @@ def test_what_would_hide_in_a_command_is_shown_and_the_way_to_its_directory_is_n
 
 @pytest.mark.parametrize("look", [Look(100), Look(60, colour=True), Look(80, utf8=False), Look(30, utf8=False)])
 def test_colour_changes_nothing_else(look: Look) -> None:
-    painted = re.sub(r"\x1b\[[0-9;]*m", "", render(task_table(recorded.TASKS, look), look)).splitlines()
+    painted = re.sub(r"\x1b\[[0-9;]*m", "", render(task_table(results.TASKS, look), look)).splitlines()
     assert [line.rstrip() for line in (painted[0], *painted[2:])] == listing(
-        recorded.TASKS, look.width, utf8=look.utf8
+        results.TASKS, look.width, utf8=look.utf8
     ).lines
     assert all(columns(line) <= look.width for line in painted)
 

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from nacre import run_sync
-from nacre.output.terminal import seen
-from nacre.views.spilled import for_model
-from tests.cli.door import NACRE, Done, Nacre, Program, need_locale, shown
+from nacre.ansi.render import seen
+from nacre.views.model.with_spill import for_model
+from tests.cli.nacre_program import NACRE, Done, Nacre, Program, need_locale, shown
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.place import Place
+from tests.config.settings_files import Place
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.config.config import Config
 from nacre.errors import InvalidConfig
-from tests.config.place import Place
+from tests.config.settings_files import Place
 
 
 def settings(**lists: list[str]) -> str:

@@ -9,11 +9,11 @@ import pytest
 from nacre import Decision
 from nacre.config import load, policy_for
 from nacre.config.config import Config, Entry, Note, Origin
-from nacre.config.keys import PROFILES
+from nacre.config.settings import PROFILES
 from nacre.errors import InvalidConfig
 from nacre.policy.policy import DEFAULT
 from nacre.profiles import NAMES
-from tests.config.place import Place
+from tests.config.settings_files import Place
 
 
 def test_without_files_nacre_is_as_it_comes(place: Place) -> None:

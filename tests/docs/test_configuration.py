@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from nacre.config import load
-from nacre.config.keys import KEYS
+from nacre.config.settings import KEYS
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]

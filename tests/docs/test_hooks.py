@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.hooks.places import AGENTS
-from nacre.hooks.settings import with_hook
+from nacre.hooks.install.locations import AGENTS
+from nacre.hooks.install.settings import with_hook
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text()
 

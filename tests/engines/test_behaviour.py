@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from nacre import Bash, Cancel, Limits, Request, Session
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Chunk, Ended, Exited, Running, Signalled, Started, TimedOut
 from nacre.tasks import Match

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
+from nacre.base.frozen import replace
 from nacre.compat.mycode import BashExecutor
 from nacre.engines import Containers
 from nacre.errors import AccessUnavailable, EngineUnavailable, InvalidRequest
-from nacre.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.result import Exited, NotStarted, OverLimit, Signalled
 from nacre.tasks import Tasks

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.engines.mounted import mounted_below
+from nacre.engines.guest.mounts import mounted_below
 from tests.support.disks import small_disk
 
 

@@ -15,20 +15,28 @@ from typing import Any
 import pytest
 
 from nacre import Bash, Cancel, ToolContext
-from nacre.conclude import outcome_of
-from nacre.engines.ray import agent as agents
-from nacre.engines.ray import workspace as workspaces
-from nacre.engines.ray.agent import Agent
-from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
-from nacre.engines.ray.head import Head
-from nacre.engines.ray.travel import MARK, Asked, Final, Sent, as_told_here, lean, sendable
-from nacre.engines.ray.turns import Turns
-from nacre.engines.ray.workspace import Shipped, digest_of, keep_archive, pack, real_context, real_directory, unpack
-from nacre.engines.shared import Shared
+from nacre.base.frozen import replace
+from nacre.engines.containers.pool import Shared
+from nacre.engines.ray.cluster.connection import Connection, LeftCluster, NodeLost
+from nacre.engines.ray.cluster.head import Head
+from nacre.engines.ray.node import agent as agents
+from nacre.engines.ray.node import workspace as workspaces
+from nacre.engines.ray.node.agent import Agent
+from nacre.engines.ray.node.payload import MARK, Asked, Final, Sent, as_told_here, lean, sendable
+from nacre.engines.ray.node.workspace import (
+    Shipped,
+    digest_of,
+    keep_archive,
+    pack,
+    real_context,
+    real_directory,
+    unpack,
+)
+from nacre.engines.ray.placement.throttle import Turns
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.frozen import replace
-from nacre.keeper.happenings import Began, Happening, Printed
-from nacre.plan import plan_for
+from nacre.execution.outcome import outcome_of
+from nacre.keeper.client.events import Began, Happening, Printed
+from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited
 from nacre.types import Plan, Request
@@ -365,7 +373,7 @@ class NoRay:
 
 async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
     """Also if all were let go of meanwhile."""
-    from nacre.engines.ray.agents import Agents, Reached
+    from nacre.engines.ray.node.agent_pool import Agents, Reached
 
     opening, fails = asyncio.Event(), asyncio.Event()
 
@@ -390,9 +398,9 @@ async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
 
 async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray would connect by itself, to whatever there is, or start a cluster."""
-    from nacre.engines.ray.agents import Reached
-    from nacre.engines.ray.demand import Demand
-    from nacre.engines.ray.leases import Leases
+    from nacre.engines.ray.node.agent_pool import Reached
+    from nacre.engines.ray.placement.leases import Leases
+    from nacre.engines.ray.placement.resources import Demand
 
     class Actor:
         def __getattr__(self, name: str) -> object:
@@ -468,7 +476,7 @@ def test_one_that_will_not_go_does_not_keep_the_others() -> None:
 def test_the_doctor_says_which_cluster_there_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], status: str, said: str
 ) -> None:
-    from nacre.cli import engines
+    from nacre.cli.info import engines
 
     monkeypatch.setattr(engines, "version", lambda _: "2.60.0")
     monkeypatch.setattr("glob.glob", lambda _: [])  # whatever runs on this machine
@@ -490,7 +498,7 @@ def test_the_doctor_says_which_cluster_there_is(
 def test_no_cluster_is_started_whoever_names_one_that_is_not_there(
     monkeypatch: pytest.MonkeyPatch, address: str, said: str
 ) -> None:
-    from nacre.engines.ray import cluster
+    from nacre.engines.ray.cluster import connect
 
     class Unconnected(NoRay):
         @staticmethod
@@ -501,10 +509,10 @@ def test_no_cluster_is_started_whoever_names_one_that_is_not_there(
         def init(**_: object) -> None:
             pytest.fail("it was asked to connect")
 
-    monkeypatch.setattr(cluster, "load", lambda: Unconnected)
+    monkeypatch.setattr(connect, "load", lambda: Unconnected)
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(EngineUnavailable, match=f"no Ray cluster to be reached at {address}: {said}"):
-        cluster.connect(None, PATIENCE)
+        connect.connect(None, PATIENCE)
 
 
 def test_what_cannot_stream_is_refused() -> None:

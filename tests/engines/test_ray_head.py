@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from nacre.engines.ray import head
-from nacre.engines.ray.errands import Errands
-from nacre.engines.ray.head import Head, HeadSilent, outlived
+from nacre.engines.ray.cluster import head
+from nacre.engines.ray.cluster.head import Head, HeadSilent, outlived
+from nacre.engines.ray.placement.background_jobs import Errands
 from tests.support.waiting import PATIENCE
 
 _SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from nacre.engines.ray.demand import Lease, closed
-from nacre.engines.ray.queue import Queue, Waiter
+from nacre.engines.ray.placement.queue import Queue, Waiter
+from nacre.engines.ray.placement.resources import Lease, closed
 from tests.support.waiting import PATIENCE
 
 ONE, TWO = Lease("a", None), Lease("b", None)

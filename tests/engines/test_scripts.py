@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.engines.scripts import holder
-from nacre.keeper.prelude import prelude
+from nacre.engines.guest.scripts import holder
+from nacre.keeper.protocol.bootstrap import prelude
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote
 from tests.support.waiting import PATIENCE

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Bash, Cancel, Request, ToolContext
 from nacre.engines import LOCAL, Containers, Engine, Live
-from nacre.keeper.client import Folder
+from nacre.keeper.client.connection import Folder
 from nacre.result import Cancelled, TimedOut
 from nacre.tasks import Tasks
 from nacre.types import Mode, Plan

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.environment.build import DEFAULT_PATH, Environment, build_env
-from nacre.environment.pointers import is_pointer
-from nacre.environment.quiet import LOUD, QUIET
-from nacre.environment.secrets import looks_secret
+from nacre.environment.noninteractive import LOUD, QUIET
+from nacre.environment.secret_names import looks_secret
+from nacre.environment.unsafe_variables import is_pointer
 from tests.support.waiting import PATIENCE
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from tests.support.confined import HERE
 
 
@@ -26,5 +26,5 @@ def mounts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
         if not HERE.mounts:
             pytest.skip("needs mount namespaces, which takes root")
         return True
-    monkeypatch.setattr("nacre.sandbox.kernel.kernel", lambda: replace(HERE, mounts=False, networks=False))
+    monkeypatch.setattr("nacre.sandbox.probe.kernel", lambda: replace(HERE, mounts=False, networks=False))
     return False

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from nacre import Limits, Request, Result, ToolContext
-from nacre.sandbox.kernel import kernel
+from nacre.sandbox.probe import kernel
 from nacre.types import Leftovers
 from tests.support.unchecked import UNCHECKED
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.guard.quarantine import QUARANTINED
+from nacre.protected_paths.quarantine import QUARANTINED
 from tests.behaviour.test_workspace_protection import is_armed, says
 from tests.support.confined import confined, run
 

@@ -10,10 +10,10 @@ import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
 from nacre.engines import Bubblewrap
-from nacre.engines.ray.travel import Asked, Sent, laid_out, lean
+from nacre.engines.ray.node.payload import Asked, Sent, laid_out, lean
 from nacre.environment import deferred_names
-from nacre.keeper.processes import TAG_VARIABLE
-from nacre.plan import plan_for
+from nacre.keeper.protocol.procfs import TAG_VARIABLE
+from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Stage
 from tests.support.hosts import run_host
@@ -127,8 +127,8 @@ def test_code_from_a_call_does_not_run_in_a_shell_that_is_never_released(env: di
     """It waits for its tag and limits, however long these take."""
     program = """
         import os, shutil, sys
-        from nacre.keeper.spawn import spawn
-        from nacre.keeper.wire import Start, environment_block, environment_names, environment_of
+        from nacre.keeper.spawn.shell import spawn
+        from nacre.keeper.protocol.messages import Start, environment_block, environment_names, environment_of
 
         for fd in range(3, 64):
             os.dup2(0, fd)  # as in a keeper: nothing below is free

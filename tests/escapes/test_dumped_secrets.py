@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import Bash, Request, ToolContext
-from nacre.output.secrets import MASK, begun, mask, mask_raw
-from nacre.views.model import model_text
+from nacre.redact.mask import MASK, begun, mask, mask_raw
+from nacre.views.model.text import model_text
 from tests.support.dumps import DUMPS
 
 LENGTHS = (6, 7, 15, 37)

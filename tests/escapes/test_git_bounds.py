@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.guard import git_directories, listings
+from nacre.protected_paths import directory_cache, git_directories
 from nacre.result import Exited
 from tests.escapes.test_git_links import links_below
 from tests.support.confined import PYTHON, confined, run
@@ -67,7 +67,7 @@ async def test_new_directories_beyond_the_bound_are_moved_away(
 async def test_new_links_beyond_the_bound_are_moved_away(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listings, "_LINKS_MAX", 10)
+    monkeypatch.setattr(directory_cache, "_LINKS_MAX", 10)
     repo = repository(place / "repo")
     (repo / ".git" / "mine").symlink_to("/etc/hostname")
     outside = shlex.quote(str(place.parent / "outside"))
@@ -106,7 +106,7 @@ async def test_a_repository_that_was_larger_before_is_worked_in_as_before(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
-    monkeypatch.setattr(listings, "_LINKS_MAX", 10)
+    monkeypatch.setattr(directory_cache, "_LINKS_MAX", 10)
     repo = repository(place / "repo")
     for number in range(80):
         git(repo, "update-ref", f"refs/heads/u{number}/topic", "HEAD")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.sandbox.mounts import Mount, other_paths, read_mounts
+from nacre.sandbox.mount_aliases import Mount, other_paths, read_mounts
 from tests.escapes.inside import needs_landlock
 from tests.support.confined import confined, needs_mounts
 from tests.support.hosts import run_host
@@ -18,10 +18,10 @@ pytestmark = [*confined, pytest.mark.req("P-008"), needs_landlock]
 
 HIDES = """
     import asyncio, json, sys
-    import nacre.sandbox.kernel as kernels
+    import nacre.sandbox.probe as kernels
     from nacre import Request, ToolContext
     from nacre.errors import NacreError
-    from nacre.frozen import replace
+    from nacre.base.frozen import replace
     from tests.support.unchecked import UNCHECKED
 
     place, way, hidden, command = sys.argv[1:]

@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from nacre import Limits, Request, Result, ToolContext
-from nacre.keeper import liverun
+from nacre.keeper.client import run as client_run
 from nacre.result import Exited, OverLimit, TimedOut
 from nacre.types import MIB, Access
 from tests.escapes.inside import inside, needs_landlock, outside
@@ -340,8 +340,8 @@ async def test_a_keeper_that_is_late_but_at_work_does_not_make_a_run_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it is when a storm of processes leaves it next to no time: here it counts as late while the grace lasts."""
-    monkeypatch.setattr(liverun, "_KEEPER_LATE", 30.0)
-    monkeypatch.setattr(liverun, "GIVE_UP", -31.0)
+    monkeypatch.setattr(client_run, "_KEEPER_LATE", 30.0)
+    monkeypatch.setattr(client_run, "GIVE_UP", -31.0)
     request = Request("trap '' TERM; while :; do sleep 0.05; done", timeout=0.3)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
     assert result.outcome == TimedOut(0.3)

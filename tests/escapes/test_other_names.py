@@ -9,8 +9,8 @@ import pytest
 
 from nacre.errors import AccessUnavailable
 from nacre.result import Exited
-from nacre.sandbox import other_names
-from nacre.sandbox.other_names import OtherNames, find_other_names
+from nacre.sandbox import hard_links
+from nacre.sandbox.hard_links import OtherNames, find_other_names
 from tests.support.confined import HERE, confined, run
 from tests.support.hosts import run_host
 from tests.support.mounts import in_own_mounts
@@ -63,7 +63,7 @@ def test_names_are_counted_once_where_a_directory_is_mounted_twice(place: Path) 
     (place.parent / "outside" / "alias").hardlink_to(place / ".env")
     host = """
         import sys
-        from nacre.sandbox.other_names import find_other_names
+        from nacre.sandbox.hard_links import find_other_names
         print(find_other_names([sys.argv[1] + "/.env"], [sys.argv[1]]).exposed == (sys.argv[1] + "/.env",))
     """
     through = in_own_mounts('mount --bind "$1" "$1/twice"', place)
@@ -71,7 +71,7 @@ def test_names_are_counted_once_where_a_directory_is_mounted_twice(place: Path) 
 
 
 def test_nothing_is_searched_for_a_file_with_one_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_names, "_entries", None)
+    monkeypatch.setattr(hard_links, "_entries", None)
     assert find_other_names([str(place / ".env"), str(place / "deep")], [str(place)]) == OtherNames((), ())
 
 
@@ -80,5 +80,5 @@ def test_a_search_has_a_bound(place: Path, monkeypatch: pytest.MonkeyPatch) -> N
     os.link(place / ".env", alias)
     hidden = str(place / ".env")
     assert find_other_names([hidden], [str(place)]) == OtherNames((str(alias),), ())
-    monkeypatch.setattr(other_names, "_MAX_DIRECTORIES", 2)
+    monkeypatch.setattr(hard_links, "_MAX_DIRECTORIES", 2)
     assert find_other_names([hidden], [str(place)]) == OtherNames((), (hidden,))

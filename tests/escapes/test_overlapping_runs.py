@@ -94,7 +94,7 @@ async def test_a_run_that_was_never_started_leaves_no_view_behind(
         raise RuntimeError("no engine")
 
     with monkeypatch.context() as patched:
-        patched.setattr("nacre.tool.started", fail)
+        patched.setattr("nacre.bash.started", fail)
         with pytest.raises(RuntimeError) as caught:
             await run("true", repo)
     (repo / ".claude").mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.guard.quarantine import QUARANTINED
+from nacre.protected_paths.quarantine import QUARANTINED
 from tests.support.confined import confined
 from tests.support.held import Held
 from tests.support.repositories import git, repository

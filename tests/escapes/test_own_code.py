@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import nacre
-from nacre.sandbox.kernel import kernel, with_user_namespace
 from nacre.sandbox.own_code import OwnCode, find_own_code
+from nacre.sandbox.probe import kernel, with_user_namespace
 from tests.escapes.inside import needs_landlock
 from tests.support.lifeline import Lifeline
 from tests.support.users import as_user, directory_of, free_uid
@@ -49,10 +49,10 @@ print(json.dumps({"prefix": sys.prefix, "package": os.path.dirname(nacre.__file_
 """
 
 ATTEMPTS = {
-    "module": f"echo 'raise SystemExit' >>{SITE}/nacre/denials.py",
-    "replaced-module": f"echo x >new.py; mv -f new.py {SITE}/nacre/denials.py",
+    "module": f"echo 'raise SystemExit' >>{SITE}/nacre/sandbox/denials.py",
+    "replaced-module": f"echo x >new.py; mv -f new.py {SITE}/nacre/sandbox/denials.py",
     "bytecode": f"mkdir -p {SITE}/nacre/__pycache__; echo x >{SITE}/nacre/__pycache__/denials.{CACHED}.pyc",
-    "removed-module": f"rm -f {SITE}/nacre/denials.py",
+    "removed-module": f"rm -f {SITE}/nacre/sandbox/denials.py",
     "package-moved": f"mv {SITE}/nacre {SITE}/other",
     "path-file": f"echo 'import os' >{SITE}/new.pth",
     "customize": f"echo x >{SITE}/sitecustomize.py",
@@ -60,13 +60,13 @@ ATTEMPTS = {
     "program": "ln -sfn /bin/false .venv/bin/python",
     "script": "echo x >.venv/bin/nacre",
     "environment-moved": "mv .venv away",
-    "hard-link": f"ln {SITE}/nacre/denials.py alias && echo x >>alias",
+    "hard-link": f"ln {SITE}/nacre/sandbox/denials.py alias && echo x >>alias",
     "link": f"ln -s {SITE}/nacre alias && echo x >>alias/denials.py",
-    "permissions": f"chmod 777 {SITE}/nacre/denials.py",
+    "permissions": f"chmod 777 {SITE}/nacre/sandbox/denials.py",
 }
 
 
-COPY = f"mkdir -p copy/{SITE[6:]}/nacre copy/bin && touch copy/pyvenv.cfg copy/{SITE[6:]}/nacre/denials.py"
+COPY = f"mkdir -p copy/{SITE[6:]}/nacre copy/bin && touch copy/pyvenv.cfg copy/{SITE[6:]}/nacre/sandbox/denials.py"
 
 
 class Project(NamedTuple):
@@ -169,7 +169,7 @@ def test_a_command_cannot_change_the_code_that_confines_it(project: Project) -> 
 
 
 def test_it_can_be_changed_once_that_is_allowed(project: Project) -> None:
-    said = project.host(f"echo '# x' >>{SITE}/nacre/denials.py", unprotected=["nacre"])
+    said = project.host(f"echo '# x' >>{SITE}/nacre/sandbox/denials.py", unprotected=["nacre"])
     assert said["outcome"] == "Exited(code=0)", said
     assert (project.place / SITE / "nacre" / "denials.py").read_text().endswith("# x\n")
 
@@ -229,13 +229,13 @@ def test_an_editable_install_is_protected_where_its_files_are(tmp_path: Path) ->
     project = Project(tmp_path / "project")
     package = project.place / "src" / "nacre"
     shutil.copytree(os.path.dirname(nacre.__file__), package, ignore=shutil.ignore_patterns("__pycache__"))
-    before = (package / "denials.py").read_bytes()
+    before = (package / "errors.py").read_bytes()
     attempts = (
-        "exec 2>/dev/null; echo x >>src/nacre/denials.py; mv src/nacre src/other; mv src s; echo x >src/new; ls src"
+        "exec 2>/dev/null; echo x >>src/nacre/errors.py; mv src/nacre src/other; mv src s; echo x >src/new; ls src"
     )
     said = project.host(attempts, python=BASE, env={"PYTHONPATH": str(package.parent)})
     assert said["package"] == str(package)
-    assert (package / "denials.py").read_bytes() == before, said
+    assert (package / "errors.py").read_bytes() == before, said
     assert said["output"].split() == ["nacre", "new"], said
 
 
@@ -295,7 +295,7 @@ def forge_bytecode(source: Path, statement: str) -> bytes:
 def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package: Path, exists: bool) -> None:
     cache, trace = project.place / "cache", project.place.parent / "tmp" / "trace"
     forged = project.place / "forged.pyc"
-    forged.write_bytes(forge_bytecode(package / "denials.py", f"open({str(trace)!r}, 'w').close()"))
+    forged.write_bytes(forge_bytecode(package / "errors.py", f"open({str(trace)!r}, 'w').close()"))
     forged.chmod(0o644)
     if exists:
         cache.mkdir()
@@ -319,7 +319,7 @@ def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
     trace = project.place.parent / "tmp" / "trace"
     planted = Path(f"{project.place}/cache{package}")
     planted.mkdir(parents=True)
-    code = forge_bytecode(package / "denials.py", f"open({str(trace)!r}, 'w').close()")
+    code = forge_bytecode(package / "errors.py", f"open({str(trace)!r}, 'w').close()")
     (planted / f"denials.{CACHED}.pyc").write_bytes(code)
     env = {"PYTHONPATH": str(package.parent), "PYTHONPYCACHEPREFIX": str(project.place / "cache")}
     project.python_says(TWO_COMMANDS, ":", str(project.place), '{"unprotected": ["nacre"]}', python=BASE, env=env)

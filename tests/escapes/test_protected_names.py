@@ -10,8 +10,8 @@ import pytest
 
 from nacre import Bash, ToolContext
 from nacre.errors import InvalidRequest
-from nacre.guard.quarantine import QUARANTINED
-from nacre.hooks.places import AGENTS
+from nacre.hooks.install.locations import AGENTS
+from nacre.protected_paths.quarantine import QUARANTINED
 from nacre.sandbox.protected_names import AT_ROOTS, IN_HOME, TABLE, known_names
 from tests.support.confined import attempts, confined, run
 from tests.support.repositories import repository

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.sandbox.mounts import Mount, device_paths
+from nacre.sandbox.mount_aliases import Mount, device_paths
 from tests.escapes.inside import needs_landlock
 from tests.support.confined import confined
 from tests.support.hosts import run_host

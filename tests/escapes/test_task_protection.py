@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from nacre import Request, Result, ToolContext
-from nacre.guard.quarantine import QUARANTINED
-from nacre.keeper.folder import NOTES, PROCESS, PROTECTION
+from nacre.keeper.protocol.task_dir import NOTES, PROCESS, PROTECTION
+from nacre.protected_paths.quarantine import QUARANTINED
 from nacre.result import Exited, Killed, Lost, Running
 from nacre.tasks import Tasks
-from nacre.tasks.facts import begun_from
 from nacre.tasks.kill import remains
-from nacre.tasks.store import default_directory
-from nacre.tasks.task import Task
-from nacre.tasks.tools import call
+from nacre.tasks.store.records import begun_from
+from nacre.tasks.store.store import default_directory
+from nacre.tasks.store.task import Task
+from nacre.toolcall.task_tools import call
 from tests.support.confined import confined, run
 from tests.support.held import Held
 from tests.support.hosts import started_host
@@ -174,13 +174,13 @@ async def test_a_task_that_is_killed_is_undone_too(repo: Path, store: Path, moun
 HOST = """
     import asyncio, sys
     from nacre import Request, ToolContext
-    from nacre.frozen import replace
+    from nacre.base.frozen import replace
     from tests.support.confined import HERE
     from tests.support.unchecked import UNCHECKED
-    import nacre.sandbox.kernel
+    import nacre.sandbox.probe
     repo, store, command, mounts = sys.argv[1:]
     if mounts != "True":
-        nacre.sandbox.kernel.kernel = lambda: replace(HERE, mounts=False, networks=False)
+        nacre.sandbox.probe.kernel = lambda: replace(HERE, mounts=False, networks=False)
     async def main():
         ctx = ToolContext(access="workspace", working_dir=repo, output_dir=store)
         result = await UNCHECKED.run(Request(command, mode="background"), ctx)

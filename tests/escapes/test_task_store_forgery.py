@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from nacre import AccessUnavailable, Bash, InvalidRequest, Limits, Request, Tasks, ToolContext
-from nacre.frozen import replace
-from nacre.keeper.folder import CONTROL, PROCESS
-from nacre.keeper.prelude import MARK
-from nacre.keeper.processes import RLIMIT_LOCKS
+from nacre.base.frozen import replace
+from nacre.keeper.protocol.bootstrap import MARK
+from nacre.keeper.protocol.procfs import RLIMIT_LOCKS
+from nacre.keeper.protocol.task_dir import CONTROL, PROCESS
 from nacre.result import Exited
-from nacre.sandbox.kernel import kernel, with_user_namespace
-from nacre.tasks.folders import Folder, open_store
-from nacre.tasks.store import create
-from nacre.tasks.tools import call
+from nacre.sandbox.probe import kernel, with_user_namespace
+from nacre.tasks.store.directory import Folder, open_store
+from nacre.tasks.store.store import create
+from nacre.toolcall.task_tools import call
 from tests.escapes.inside import needs_landlock
 from tests.support.census import is_alive
 from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process
@@ -130,8 +130,8 @@ async def test_a_task_is_not_made_behind_a_link(tmp_path: Path) -> None:
 
 
 def test_a_socket_that_is_a_link_is_not_spoken_to(tmp_path: Path) -> None:
-    from nacre.tasks.control import connect
-    from nacre.tasks.folders import Unusable
+    from nacre.tasks.store.control_client import connect
+    from nacre.tasks.store.directory import Unusable
 
     name, directory = create(str(tmp_path), facts())
     (Path(directory) / CONTROL).symlink_to(tmp_path / "other")

@@ -18,7 +18,7 @@ import pytest
 
 from nacre import Request, Result, ToolContext
 from nacre.result import Exited
-from nacre.sandbox.kernel import kernel
+from nacre.sandbox.probe import kernel
 from tests.escapes.inside import needs_landlock, outside, python
 from tests.support.unchecked import UNCHECKED
 

@@ -37,7 +37,7 @@ def test_a_few_others_do_not_fail_either(name: str) -> None:
 
 
 def test_a_case_that_is_taken_wrongly_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nacre.hooks.answer.decoded", lambda payload: 1 / 0)
+    monkeypatch.setattr("nacre.hooks.handle.decoded", lambda payload: 1 / 0)
     found = attack("hook", 7, 2)
     assert [each.seed for each in found] == [7, 8]
     assert "ZeroDivisionError" in found[0].wrong

@@ -12,19 +12,19 @@ from fuzz.reading import LARGEST
 from fuzz.repeating import whole
 from fuzz.target import TARGETS, attack
 from nacre import check
-from nacre.capture.record import Record
+from nacre.base.frozen import replace
+from nacre.capture.head_tail import Record
 from nacre.config.config import Entry, Origin
-from nacre.config.keys import KEYS, LISTS, Key
 from nacre.config.layers import Layers
-from nacre.frozen import replace
-from nacre.hooks.dialect import Reply, refusal
-from nacre.keeper.wire import Adoption, Start
+from nacre.config.settings import KEYS, LISTS, Key
+from nacre.hooks.agents.protocol import Reply, refusal
+from nacre.keeper.protocol.messages import Adoption, Start
 from nacre.output.shape import Shaped, shape
 from nacre.shell import Script, read
 from nacre.shell.options import Shape
-from nacre.shell.wrappers import _SIMPLE
-from nacre.tasks.facts import asked_from, over_from
-from nacre.tasks.layout import Layout, lay_out
+from nacre.shell.programs.wrappers import _SIMPLE
+from nacre.tasks.store.log_layout import Layout, lay_out
+from nacre.tasks.store.records import asked_from, over_from
 from nacre.verdict import Decision, Finding, Verdict
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,7 @@ def test_an_adoption_whose_flags_are_exchanged_is_found(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["_whole", "_seconds"])
 def test_numbers_that_are_read_as_python_does_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"nacre.keeper.wire.{name}", int if name == "_whole" else float)
+    monkeypatch.setattr(f"nacre.keeper.protocol.messages.{name}", int if name == "_whole" else float)
     assert _found("wire", 3_000)
 
 
@@ -147,19 +147,19 @@ def _shorter(layout: Layout) -> Layout:
 def test_a_log_that_is_read_from_another_place_is_found(
     change: Callable[[Layout], Layout], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.log.lay_out", lambda *given: change(lay_out(*given)))
+    monkeypatch.setattr("nacre.tasks.store.log_reader.lay_out", lambda *given: change(lay_out(*given)))
     assert _found("tasks", 150)
 
 
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
-        ("nacre.tasks.look.asked_from", lambda data, name: asked_from(data, name)._replace(command="rm -rf /")),
-        ("nacre.tasks.look.over_from", lambda data: over_from(data)._replace(bytes=3)),
-        ("nacre.tasks.facts._whole", int),
-        ("nacre.tasks.log._last_lines", lambda data, lines: 0),
-        ("nacre.tasks.log.incomplete", lambda data: 0),
-        ("nacre.tasks.look.is_id", lambda name: False),
+        ("nacre.tasks.store.status.asked_from", lambda data, name: asked_from(data, name)._replace(command="rm -rf /")),
+        ("nacre.tasks.store.status.over_from", lambda data: over_from(data)._replace(bytes=3)),
+        ("nacre.tasks.store.records._whole", int),
+        ("nacre.tasks.store.log_reader._last_lines", lambda data, lines: 0),
+        ("nacre.tasks.store.log_reader.incomplete", lambda data: 0),
+        ("nacre.tasks.store.status.is_id", lambda name: False),
     ],
     ids=["another command", "another size", "any number", "all lines", "half a character", "all broken"],
 )
@@ -217,17 +217,17 @@ ASKED, REFUSED = (
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
-        ("nacre.hooks.answer.refusal", lambda reason: Reply(0)),
+        ("nacre.hooks.handle.refusal", lambda reason: Reply(0)),
         ("fuzz.files.answer", lambda payload: Reply(0)),
         ("fuzz.files.answer", lambda payload: refusal("so")),
-        ("nacre.hooks.answer.judge", lambda heard, config: ALLOWED),
-        ("nacre.hooks.answer.judge", lambda heard, config: ASKED),
-        ("nacre.hooks.answer.judge", lambda heard, config: REFUSED),
-        ("nacre.hooks.answer.refusal", lambda reason: Reply(1, err="so")),
-        ("nacre.hooks.answer._once", dict),
-        ("nacre.hooks.claude_code._SHELLS", ("Bash",)),
-        ("nacre.hooks.claude_code._ASKS", ("default", "bypassPermissions", "auto", "dontAsk")),
-        ("nacre.hooks.gemini._joined", lambda place, below: place),
+        ("nacre.hooks.handle.judge", lambda heard, config: ALLOWED),
+        ("nacre.hooks.handle.judge", lambda heard, config: ASKED),
+        ("nacre.hooks.handle.judge", lambda heard, config: REFUSED),
+        ("nacre.hooks.handle.refusal", lambda reason: Reply(1, err="so")),
+        ("nacre.hooks.handle._once", dict),
+        ("nacre.hooks.agents.claude_code._SHELLS", ("Bash",)),
+        ("nacre.hooks.agents.claude_code._ASKS", ("default", "bypassPermissions", "auto", "dontAsk")),
+        ("nacre.hooks.agents.gemini._joined", lambda place, below: place),
     ],
     ids=[
         "what cannot be read", "all pass", "none pass", "all allowed", "all asked", "all refused", "another code",

@@ -486,7 +486,7 @@ def test_a_success_loads_no_hints_and_no_views() -> None:
         import asyncio, sys, nacre
         assert asyncio.run(nacre.run("echo No such file; true")).ok
         asyncio.run(nacre.run("exit 3"))
-        rooms = ("nacre.hints", "nacre.views", "nacre.output", "nacre.meanings")
+        rooms = ("nacre.hints", "nacre.views", "nacre.output", "nacre.hints.exit_codes")
         print([name for name in sys.modules if name.startswith(rooms)])
     """
     assert run_host(program_text) == "[]\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nacre.hooks.answer import DIALECTS, answer
+from nacre.hooks.handle import DIALECTS, answer
 from tests.hooks.fixtures import CASES, FIXTURES, payload_of
 
 

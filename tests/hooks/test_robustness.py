@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.config.config import Config
-from nacre.hooks import answer as module
-from nacre.hooks.answer import LARGEST, answer
-from nacre.hooks.dialect import LONGEST, Asked
+from nacre.hooks import handle as module
+from nacre.hooks.agents.protocol import LONGEST, Asked
+from nacre.hooks.handle import LARGEST, answer
 from nacre.verdict import Verdict
 from tests.hooks.fixtures import FIXTURES, payload_of
 

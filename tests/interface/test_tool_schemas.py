@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nacre import Bash, ToolContext
-from nacre.tasks.tools import definitions
+from nacre.toolcall.task_tools import definitions
 from tests.interface.command_line import call_main
 from tests.interface.shapes import strip_prose
 from tests.interface.snapshot import check_snapshot

@@ -16,11 +16,11 @@ import nacre
 from nacre import Bash, Cancel, InvalidRequest, Limits, Request, ToolContext
 from nacre.engines import Bubblewrap, Containers
 from nacre.result import KINDS, outcome_data
-from nacre.sandbox.kernel import Kernel
-from nacre.sandbox.plan import Wanted, enforceable
+from nacre.sandbox.probe import Kernel
+from nacre.sandbox.resolve import Wanted, enforceable
 from nacre.sandbox.workspace import Workspace
 from nacre.tasks import Tasks
-from nacre.tasks.tools import reply
+from nacre.toolcall.task_tools import reply
 from tests.interface.program import Program
 from tests.interface.shapes import describe_shape, split_common
 from tests.interface.snapshot import DIRECTORY, check_snapshot

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.keeper import channel as channels
-from nacre.keeper.channel import Channel
-from nacre.keeper.wire import Garbled
+from nacre.keeper.protocol import channel as channels
+from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.messages import Garbled
 from tests.support.census import fds
 from tests.support.descriptors import few_descriptors, no_descriptor_left
 

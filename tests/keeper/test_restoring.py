@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from nacre.keeper import care as caring
-from nacre.keeper.care import Care
+from nacre.keeper.server import supervisor as caring
+from nacre.keeper.server.supervisor import Care
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.keeper import run as runs
-from nacre.keeper.channel import Channel
-from nacre.keeper.processes import Seen
-from nacre.keeper.run import Run
-from nacre.keeper.spawn import Shell
-from nacre.keeper.wire import Start
+from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.messages import Start
+from nacre.keeper.protocol.procfs import Seen
+from nacre.keeper.server import run as runs
+from nacre.keeper.server.run import Run
+from nacre.keeper.spawn.shell import Shell
 
 pytestmark = pytest.mark.linux
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.keeper.scratch import make_scratch
+from nacre.keeper.protocol.private_tmpdir import make_scratch
 from tests.support.users import free_uid
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from nacre import Bash, InvalidRequest, Request, ToolContext
 from nacre.observe import Audit
-from nacre.observe.trail import Trail
+from nacre.observe.audit_reader import Trail
 from nacre.testing import ScriptedBash
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host

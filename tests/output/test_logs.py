@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.output.errors import is_error
+from nacre.ansi.render import seen
+from nacre.output.error_lines import is_error
 from nacre.output.shape import shape
-from nacre.output.terminal import seen
 from nacre.output.tokens import tokens
 
 LOGS = sorted((Path(__file__).parent / "logs").glob("*.log"))

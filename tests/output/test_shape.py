@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.capture.record import Record
-from nacre.frozen import replace
-from nacre.output.decode import has_controls
-from nacre.output.errors import ErrorLine, Scanner
-from nacre.output.remarks import Middle, quoted
+from nacre.ansi.decode import has_controls
+from nacre.ansi.render import seen
+from nacre.base.frozen import replace
+from nacre.capture.head_tail import Record
+from nacre.output.error_lines import ErrorLine, Scanner
+from nacre.output.markers import Middle, quoted
 from nacre.output.shape import LEAST_CHARS, Options, Shaped, shape
-from nacre.output.terminal import seen
 from nacre.output.tokens import tokens
 from nacre.result import Captured, Spill
 from tests.support.quoting import quote

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.output.imitations import marked
+from nacre.ansi.width import splits
+from nacre.output.spoofed_notes import marked
 from nacre.output.tokens import quarters, tokens
 from nacre.output.truncate import Cut, Limits, cut
-from nacre.output.width import splits
 
 CLUSTERS = ["a", "ß", "日", "é", "e\u0301", "👋", "👋🏽", "👩‍👩‍👧‍👦", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "각", "ก็", " ", "\n"]
 """What a reader takes for one character each."""

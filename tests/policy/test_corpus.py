@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nacre import Decision, Policy, Verdict
-from nacre.policy.check import judge
+from nacre.policy.evaluate import judge
 from nacre.policy.policy import DEFAULT
 from nacre.policy.rule import Around
 from nacre.shell import read

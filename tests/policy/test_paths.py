@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.policy.paths import Kind, precious
+from nacre.policy.facts.precious_paths import Kind, precious
 from nacre.policy.rule import Around
 from nacre.shell import read
 

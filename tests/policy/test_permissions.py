@@ -6,8 +6,8 @@ import pytest
 
 from nacre import Decision, Policy, check
 from nacre.errors import InvalidPolicy
-from nacre.policy.permissions import Permissions, pattern_of
-from nacre.policy.permit import Permit, permit
+from nacre.policy.permissions.match import Permit, permit
+from nacre.policy.permissions.patterns import Permissions, pattern_of
 from nacre.shell import read
 
 HERE, HOME = "/home/dev/project", "/home/dev"

@@ -8,14 +8,14 @@ import pytest
 
 from nacre import Decision, Policy, check
 from nacre.errors import InvalidPolicy, InvalidRequest
-from nacre.policy.own import InvalidRule, rule
+from nacre.policy.custom_rules import InvalidRule, rule
 from nacre.policy.policy import EVERYTHING, Exemption
-from nacre.policy.rules import LISTED
+from nacre.policy.rules import MODULES_BY_ID
 from tests.policy.test_corpus import verdict
 
 NOTHING_LEFT = Policy(
-    decisions={"*": Decision.ALLOW, **dict.fromkeys((name.replace("_", "-") for name in LISTED), Decision.ALLOW)},
-    exemptions=tuple(Exemption(name.replace("_", "-")) for name in LISTED),
+    decisions={"*": Decision.ALLOW, **dict.fromkeys(MODULES_BY_ID, Decision.ALLOW)},
+    exemptions=tuple(Exemption(name) for name in MODULES_BY_ID),
 )
 
 

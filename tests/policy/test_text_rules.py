@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nacre import Decision, Policy, check
-from nacre.policy.deeds import copies, deed, fork_bombs, makes_filesystem, opens_to_all, redirects_to
-from nacre.policy.own import text_rule
-from nacre.policy.removals import removes_root
+from nacre.policy.compat_rules.actions import copies, deed, fork_bombs, makes_filesystem, opens_to_all, redirects_to
+from nacre.policy.compat_rules.removals import removes_root
+from nacre.policy.custom_rules import text_rule
 from nacre.policy.rule import Rule
 
 OFF = {"*": Decision.ALLOW}

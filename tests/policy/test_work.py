@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 from nacre import Decision
-from nacre.policy.compounds import compounds
+from nacre.policy.permissions.compounds import compounds
 from tests.policy.test_corpus import verdict
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.policy.writes import Deed, changes
+from nacre.policy.facts.writes import Deed, changes
 from nacre.shell import read
 
 FILLS, TAKES, MARKS, MAKES = Deed.FILLS, Deed.TAKES, Deed.MARKS, Deed.MAKES

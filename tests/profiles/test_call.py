@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from nacre import Bash, InvalidRequest, Profile, Session, Tasks, ToolContext
-from nacre.asked import request_from
 from nacre.profiles import DEFAULT, named
 from nacre.profiles.tool import Parameter, Tool
 from nacre.result import Exited, Running
+from nacre.toolcall.parse import request_from
 from nacre.types import Request
 
 

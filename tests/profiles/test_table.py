@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from nacre import Decision, Policy, Profile
-from nacre.frozen import replace
-from nacre.policy.own import text_rule
+from nacre.base.frozen import replace
+from nacre.policy.custom_rules import text_rule
 from nacre.profiles import DEFAULT, NAMES, named
+from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, View
 from nacre.profiles.table import facts, size, table
 from nacre.profiles.tool import Parameter, Tool
-from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, View
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -10,12 +10,13 @@ import threading
 import pytest
 
 from nacre import Bash, Cancel, Session, ToolContext
-from nacre.engines.ray import RayEngine, agents
-from nacre.engines.ray.connection import Connection
-from nacre.engines.ray.demand import Lease
-from nacre.engines.ray.leases import Leases
+from nacre.bash import ending
+from nacre.engines.ray import RayEngine
+from nacre.engines.ray.cluster.connection import Connection
+from nacre.engines.ray.node import agent_pool
+from nacre.engines.ray.placement.leases import Leases
+from nacre.engines.ray.placement.resources import Lease
 from nacre.result import Chunk, Exited, Lost
-from nacre.tool import ending
 from tests.ray.conftest import Machines, Made
 from tests.support.census import is_alive, parent_and_session
 from tests.support.lifeline import Gate, Lifeline
@@ -33,8 +34,8 @@ async def agent_of(engine: RayEngine) -> int:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent has to answer in seconds."""
-    monkeypatch.setattr(agents, "_SILENCE", 1.0)
-    monkeypatch.setattr(agents, "_ANSWER", 2.0)
+    monkeypatch.setattr(agent_pool, "_SILENCE", 1.0)
+    monkeypatch.setattr(agent_pool, "_ANSWER", 2.0)
 
 
 async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
@@ -87,7 +88,7 @@ async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_threa
 async def test_a_run_that_had_not_begun_gets_another_agent(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agents, "_FRESH", 0.0)
+    monkeypatch.setattr(agent_pool, "_FRESH", 0.0)
     engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
     agent = await agent_of(engine)
     os.kill(agent, signal.SIGKILL)
@@ -117,7 +118,7 @@ async def test_who_waits_for_an_agent_that_hangs_is_told(made: Made, life: Lifel
 async def test_a_run_is_not_given_to_an_agent_that_hangs(
     made: Made, machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agents, "_FRESH", 0.0)
+    monkeypatch.setattr(agent_pool, "_FRESH", 0.0)
     engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
     os.kill(await agent_of(engine), signal.SIGSTOP)
     assert (await Bash(engine=engine).run("echo through")).out.text == "through\n"
@@ -141,7 +142,7 @@ async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch, gate: Gate, life: Lifeline
 ) -> None:
     """All of the other one is in use: that is no reason to wait longer than the node is left alone."""
-    from nacre.engines.ray import leases as leasing
+    from nacre.engines.ray.placement import leases as leasing
 
     monkeypatch.setattr(leasing, "_SHUNNED", 3.0)
     both = {"label_selector": {"role": "in(left,right)"}}
@@ -162,9 +163,9 @@ async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
 async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
     made: Made, life: Lifeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nacre.engines.ray import places
+    from nacre.engines.ray.placement import slots
 
-    monkeypatch.setattr(places, "_SETTLED", -4.0)  # a grace of five seconds before
+    monkeypatch.setattr(slots, "_SETTLED", -4.0)  # a grace of five seconds before
     engine = made(num_cpus=0.1, label_selector={"role": "left"})
     agent = await agent_of(engine)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} sleep 300"))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from nacre import Bash, Request, ToolContext
-from nacre.adapters.toolbox import Toolbox
+from nacre.adapters.shared.toolbox import Toolbox
 from nacre.engines.ray import RayEngine
 from nacre.result import Running
 from tests.ray.conftest import Machines

@@ -22,7 +22,7 @@ from nacre import Bash, Request
 from nacre.engines.ray import RayEngine
 from nacre.errors import EngineUnavailable
 from nacre.result import Chunk, Running
-from nacre.tool import ending
+from nacre.bash import ending
 
 address = sys.argv[1]
 join = lambda: ray.init(address, log_to_driver=False, logging_level="ERROR")

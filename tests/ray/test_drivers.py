@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nacre import Bash
-from nacre.engines.ray import RayEngine, cluster
+from nacre.engines.ray import RayEngine
+from nacre.engines.ray.cluster import connect
 from tests.ray.conftest import Machines
 
 _LONG = 60.0
@@ -60,4 +61,4 @@ async def test_a_fork_leaves_the_connection_to_its_parent(machines: Machines) ->
 def test_a_cluster_that_asks_nobody_who_he_is_is_warned_of(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with pytest.warns(RuntimeWarning, match="no authentication: whoever reaches its ports can run anything"):
-        cluster.connect(machines.address, _LONG)
+        connect.connect(machines.address, _LONG)

@@ -38,7 +38,7 @@ from nacre import Bash
 from nacre.engines.ray import RayEngine, RayTasks
 from nacre.errors import EngineUnavailable
 from nacre.result import Chunk
-from nacre.tool import ending
+from nacre.bash import ending
 
 address, minute, stays, ends = sys.argv[1:]
 

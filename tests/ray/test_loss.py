@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request, ToolContext
+from nacre.bash import ending
 from nacre.engines.ray import RayEngine
 from nacre.result import Chunk, Ended, Exited, Lost, Result
-from nacre.tool import ending
 from tests.ray.conftest import Machines
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import until, until_steady

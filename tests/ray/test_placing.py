@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from nacre import Bash, Cancel, Request, ToolContext
-from nacre.engines.ray import RayEngine, turns
+from nacre.engines.ray import RayEngine
+from nacre.engines.ray.placement import throttle
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.result import Cancelled, Exited
 from tests.ray.conftest import Machines, Made
@@ -165,7 +166,7 @@ async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
     await until(lambda: len(leases._queue) == 2000, "all of them in the queue", within=2 * _LONG)
     cancel.cancel()
     await asyncio.gather(*runs)
-    assert 0 < most <= 2 * turns._AT_A_TIME
+    assert 0 < most <= 2 * throttle._AT_A_TIME
 
 
 async def test_the_command_line_has_it_too(machines: Machines) -> None:

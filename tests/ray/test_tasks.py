@@ -14,7 +14,7 @@ import pytest
 
 from nacre import Bash, Request, Session, ToolContext
 from nacre.engines.ray import RayEngine, RayTasks
-from nacre.engines.ray.agents import Agents, Reached
+from nacre.engines.ray.node.agent_pool import Agents, Reached
 from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
 from nacre.result import Exited, Killed, Running
 from nacre.tasks import Match

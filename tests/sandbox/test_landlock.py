@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.sandbox import landlock
-from nacre.sandbox.confine import prctl
-from nacre.sandbox.landlock import handled
+from nacre.sandbox.kernel import landlock
+from nacre.sandbox.kernel.apply import prctl
+from nacre.sandbox.kernel.landlock import handled
 from tests.support.waiting import PATIENCE
 
 NO_NEW_PRIVS = 38

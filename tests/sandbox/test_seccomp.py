@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from nacre.sandbox.seccomp import Sockets, program, rules
-from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
+from nacre.sandbox.kernel.seccomp import Sockets, program, rules
+from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 from tests.support.bpf import check, decide, instructions, word
 
 MACHINES = tuple(ARCHITECTURES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
+from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 
 HEADERS = {
     "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Result, ToolContext
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.result import Exited
-from nacre.sandbox import kernel as kernels
-from nacre.sandbox import landlock
-from nacre.sandbox.kernel import Kernel, probe
+from nacre.sandbox import probe as kernels
+from nacre.sandbox.kernel import landlock
+from nacre.sandbox.probe import Kernel, probe
 from nacre.types import Access
 from tests.support.hosts import run_host
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from nacre import check
-from nacre.shell.text import could_be, globbed
+from nacre.shell.symbolic import could_be, globbed
 from tests.support.waiting import PATIENCE
 
 GLOBS = "[rR]m [!a]m [^a]m [z-a]m []r]m [!]]m [a-z]m [!a-z]m [[:lower:]]m [[:alpha:][:digit:]]m [[r]m [r-]m".split()

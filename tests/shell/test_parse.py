@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.shell.parse import TooDeep, parse
-from nacre.shell.syntax import Block, Parameter, Simple, Word
+from nacre.shell.syntax.nodes import Block, Parameter, Simple, Word
+from nacre.shell.syntax.parser import TooDeep, parse
 from tests.support.notation import noted
 
 NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")

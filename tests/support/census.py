@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.keeper.processes import tag_of
-from nacre.system import LINUX
+from nacre.base.system import LINUX
+from nacre.keeper.protocol.procfs import tag_of
 
 MARK = "NACRE_TEST_RUN"
 """A variable that everything started by this test run inherits."""

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Bash, Request, Result, ToolContext
 from nacre.result import Exited
-from nacre.sandbox.kernel import probe
+from nacre.sandbox.probe import probe
 from tests.support.waiting import PATIENCE
 
 HERE = probe()

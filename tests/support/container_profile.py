@@ -13,8 +13,8 @@ import platform
 import struct
 import sys
 
-from nacre.sandbox.confine import install, prctl
-from nacre.sandbox.syscalls import ARCHITECTURES, NUMBERS
+from nacre.sandbox.kernel.apply import install, prctl
+from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 
 _DENIED = (
     "unshare setns mount umount2 pivot_root open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr "

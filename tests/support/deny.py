@@ -25,7 +25,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 def denied(*calls: str) -> tuple[str, ...]:
     """What a program is started through: `denied("clone3=EPERM")`. Skips where there is no such filter."""
-    from nacre.sandbox.kernel import probe
+    from nacre.sandbox.probe import probe
 
     if platform.machine() not in NUMBERS or not probe().seccomp:
         pytest.skip("no seccomp here, or an architecture whose numbers are not known")
@@ -42,7 +42,7 @@ def program(calls: list[str]) -> bytes:
 
 
 def main(words: list[str]) -> None:
-    from nacre.sandbox.confine import install, prctl
+    from nacre.sandbox.kernel.apply import install, prctl
 
     end = words.index("--")
     prctl(_PR_SET_NO_NEW_PRIVS, 1)

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from nacre.keeper.folder import CONTROL, LIVE, LOG, PROCESS, RESERVED, STATUS, head_of, segment_name
+from nacre.keeper.protocol.task_dir import CONTROL, LIVE, LOG, PROCESS, RESERVED, STATUS, head_of, segment_name
 from nacre.result import Killed, Outcome, outcome_data
-from nacre.tasks.store import create
+from nacre.tasks.store.store import create
 
 CAP = 64 * 1024 * 1024
 

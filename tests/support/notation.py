@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.shell.syntax import (
+from nacre.shell.syntax.nodes import (
     Arithmetic,
     Assignment,
     Block,

@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from nacre.shell.parse import TooDeep, parse
-from nacre.shell.syntax import Block, Function
+from nacre.shell.syntax.nodes import Block, Function
+from nacre.shell.syntax.parser import TooDeep, parse
 from tests.support.skeleton import skeleton
 from tests.support.waiting import PATIENCE
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from nacre.gate import Gate
+from nacre.execution.limiter import Gate
 from tests.support.waiting import until
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeAlias
 
-from nacre.shell.syntax import (
+from nacre.shell.syntax.nodes import (
     Arithmetic,
     Assignment,
     Block,

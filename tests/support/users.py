@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.system import LINUX
+from nacre.base.system import LINUX
 
 _LOWEST_UID = 10_000
 """Accounts of people and of the system are below it."""

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from nacre.base.system import LINUX
 from nacre.errors import InvalidRequest, NoSuchTask
-from nacre.keeper.folder import PROCESS
-from nacre.keeper.prelude import MARK
-from nacre.keeper.processes import RLIMIT_LOCKS, TAG_VARIABLE, look
+from nacre.keeper.protocol.bootstrap import MARK
+from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, look
+from nacre.keeper.protocol.task_dir import PROCESS
 from nacre.result import Exited, Killed, Lost
-from nacre.system import LINUX
-from nacre.tasks.store import create
+from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
 from tests.support.census import is_alive, pids
 from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.keeper.folder import CONTROL, PROCESS
+from nacre.keeper.protocol.task_dir import CONTROL, PROCESS
 from nacre.result import Exited
-from nacre.tasks.matching import Match
+from nacre.tasks.match import Match
 from nacre.tasks.tasks import Tasks
 from nacre.tasks.wait import Exit, Port, Quiet, Until
 from tests.support.fake_keeper import begun, ended_task, put
@@ -77,7 +77,7 @@ def test_looking_a_thousand_times_holds_nothing(tasks: Tasks, serve: Serve, stor
 async def test_more_tasks_are_waited_for_than_connections_are_held(
     tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.control._MOST", 2)
+    monkeypatch.setattr("nacre.tasks.store.control_client._MOST", 2)
     keepers = [serve() for _ in range(5)]
     waiting = asyncio.ensure_future(tasks.wait([keeper.id for keeper in keepers]))
     await until(lambda: sum(keeper.watchers for keeper in keepers) == 2, "two that are watched")

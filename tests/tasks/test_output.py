@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import LOG, STATUS, TASK, segment_name
+from nacre.keeper.protocol.task_dir import LOG, STATUS, TASK, segment_name
 from nacre.result import Exited
-from nacre.tasks.log import Output
-from nacre.tasks.store import create
+from nacre.tasks.store.log_reader import Output
+from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import FakeKeeper, ended_task, facts, over, put
 from tests.support.waiting import PATIENCE, until

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import STDIN
+from nacre.keeper.protocol.task_dir import STDIN
 from nacre.result import Exited
-from nacre.tasks.place import Place
+from nacre.tasks.handle import Place
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import FakeKeeper
 from tests.support.waiting import PATIENCE, turn_loop, until

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from nacre.errors import InvalidRequest, NoSuchTask
-from nacre.keeper.folder import CONTROL, LIVE, LOG, PROCESS, STATUS, TASK
+from nacre.keeper.protocol.task_dir import CONTROL, LIVE, LOG, PROCESS, STATUS, TASK
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
-from nacre.tasks.store import create
-from nacre.tasks.task import Task
+from nacre.tasks.store.store import create
+from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import begun, boot_id, ended_task, facts, over, put
 from tests.support.users import free_uid

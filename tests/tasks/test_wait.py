@@ -15,8 +15,8 @@ import pytest
 
 from nacre.errors import InvalidRequest, NoSuchTask
 from nacre.result import Exited, Lost
-from nacre.tasks.matching import Match
-from nacre.tasks.task import Task
+from nacre.tasks.match import Match
+from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
 from nacre.tasks.wait import Exit, Port, Quiet, Until, Waited
 from tests.support.fake_keeper import FakeKeeper, ended_task

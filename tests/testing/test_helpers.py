@@ -11,7 +11,7 @@ import pytest
 
 from nacre.result import Exited, NotStarted, Running, TimedOut
 from nacre.testing import ScriptedBash, assert_not_ran, assert_ran, result
-from nacre.views.model import model_text
+from nacre.views.model.text import model_text
 from tests.support.waiting import PATIENCE
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacre.views.look import Look
-from nacre.views.panels.paint import render
-from nacre.views.scenes import SCENES
+from nacre.views.console.capabilities import Look
+from nacre.views.gallery.scenes import SCENES
+from nacre.views.panels.style import render
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 LOOKS = {

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.output.terminal import seen
-from nacre.output.width import columns
-from nacre.views.live import Live
+from nacre.ansi.render import seen
+from nacre.ansi.width import columns
+from nacre.views.console.live import Live
 
 
 def screen(*parts: str) -> list[str]:

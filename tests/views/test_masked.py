@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request, Result, Tasks, ToolContext
-from nacre.cli.remarks import words_on
-from nacre.hidden import Hidden
-from nacre.output.secrets import mask_said
+from nacre.cli.run.notices import words_on
+from nacre.redact.mask import mask_said
+from nacre.redact.redactor import Hidden
 from nacre.result import Captured, Exited, Process, Refused, Running, Spill, TaskRef
-from nacre.tasks.tools import call
-from nacre.views.live import Live
-from nacre.views.look import Look
-from nacre.views.masked import masked
-from nacre.views.model import model_text
+from nacre.toolcall.task_tools import call
+from nacre.views.console.capabilities import Look
+from nacre.views.console.live import Live
+from nacre.views.console.masked import masked
+from nacre.views.console.viewport import viewport
+from nacre.views.model.text import model_text
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal
-from nacre.views.panels.paint import render
+from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
 from nacre.views.panels.streamed import streamed
-from nacre.views.viewport import viewport
+from nacre.views.panels.style import render
 
 SECRET = "hunter2HUNTER3hunter4xyz"
 LOOK = Look(200)

@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import Bash, Limits, Request, Result, ToolContext
-from nacre.frozen import replace
-from nacre.hidden import Hidden
+from nacre.base.frozen import replace
 from nacre.output.shape import Options
 from nacre.output.tokens import tokens
+from nacre.redact.redactor import Hidden
 from nacre.result import (
     Cancelled,
     Captured,
@@ -39,8 +39,8 @@ from nacre.result import (
     TaskRef,
     TimedOut,
 )
-from nacre.views.model import LEAST, LEAST_APART, Kept, ModelOptions, model_text
-from nacre.views.spilled import for_model, look
+from nacre.views.model.text import LEAST, LEAST_APART, Kept, ModelOptions, model_text
+from nacre.views.model.with_spill import for_model, look
 from tests.support.quoting import quote
 from tests.support.said import said
 

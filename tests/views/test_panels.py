@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.output.width import columns
+from nacre.ansi.width import columns
 from nacre.result import Captured, Exited, Refused, Result, Running, TaskRef
-from nacre.tasks.task import Task
-from nacre.views import recorded
-from nacre.views.look import Look
+from nacre.tasks.store.task import Task
+from nacre.views.console.capabilities import Look
+from nacre.views.console.viewport import Counts
+from nacre.views.gallery import results
+from nacre.views.gallery.scenes import SCENES, Scene
+from nacre.views.gallery.svg import render_svg
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal
-from nacre.views.panels.paint import render
-from nacre.views.panels.picture import render_svg
+from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
 from nacre.views.panels.streamed import streamed
-from nacre.views.panels.table import task_table
-from nacre.views.scenes import SCENES, Scene
-from nacre.views.viewport import Counts
+from nacre.views.panels.style import render
+from nacre.views.panels.task_table import task_table
 from tests.views.draw import LOOKS, SNAPSHOTS, drawn
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x1b[31m\u202e\u200b" + " " * 400 + "; rm x\n\t\r\x9b2J"
@@ -37,7 +37,7 @@ def test_every_view_looks_as_it_did(name: str) -> None:
 
 @pytest.mark.req("T-11")
 def test_the_panel_has_four_zones() -> None:
-    text = render(panel(recorded.TESTS, Look(80), timeout=120.0), Look(80))
+    text = render(panel(results.TESTS, Look(80), timeout=120.0), Look(80))
     rule = "─" * 80
     header, parameters, first, *_, last, status = text.splitlines()
     assert header == "── $ pytest -q " + "─" * 55 + " exit 1 ──"
@@ -49,29 +49,29 @@ def test_the_panel_has_four_zones() -> None:
 @pytest.mark.req("T-11")
 def test_status_is_green_or_red_and_so_is_stderr() -> None:
     look = Look(80, colour=True)
-    assert "\x1b[1;32mok\x1b[0m" in render(panel(recorded.BUILD, look), look)
-    failed = render(panel(recorded.TESTS, look), look)
+    assert "\x1b[1;32mok\x1b[0m" in render(panel(results.BUILD, look), look)
+    failed = render(panel(results.TESTS, look), look)
     assert "\x1b[1;31mexit 1\x1b[0m" in failed
     assert "\x1b[31mwarning: `tests/data` is not writable, no cache is kept\x1b[0m" in failed
 
 
 @pytest.mark.req("T-11")
 def test_a_truncated_panel_says_so_first_and_where_the_rest_is() -> None:
-    text = render(panel(recorded.TRUNCATED, Look(120)), Look(120))
+    text = render(panel(results.TRUNCATED, Look(120)), Look(120))
     assert "(truncated) stdout: 640+ lines  stderr: 0 lines  112ms\n" in text
     assert text.endswith("nacre: all 1,070,488 bytes are in /tmp/nacre-0/bash-3f9c2a17.log\n")
 
 
 @pytest.mark.req("T-11")
 def test_lines_that_were_counted_on_the_way_are_exact() -> None:
-    text = render(panel(recorded.TRUNCATED, Look(80), lines=Counts(27_000, 3)), Look(80))
+    text = render(panel(results.TRUNCATED, Look(80), lines=Counts(27_000, 3)), Look(80))
     assert "stdout: 27,000 lines  stderr: 3 lines" in text
 
 
 @pytest.mark.req("M-10")
 def test_the_background_box_has_what_one_needs_next() -> None:
-    text = render(background_box(recorded.BACKGROUND, Look(80)), Look(80))
-    for part in ("Background Task Started", "bash-3f9c2a17", "npm test", recorded.TASK.output_file, "nacre tasks"):
+    text = render(background_box(results.BACKGROUND, Look(80)), Look(80))
+    for part in ("Background Task Started", "bash-3f9c2a17", "npm test", results.TASK.output_file, "nacre tasks"):
         assert part in text
 
 
@@ -88,7 +88,7 @@ def test_a_header_is_as_wide_as_its_rule_whatever_the_command_is_written_in(text
 
 @pytest.mark.parametrize("text", WIDE_TEXTS)
 def test_a_box_that_rich_draws_has_straight_sides(text: str) -> None:
-    box = render(background_box(recorded.BACKGROUND, Look(120), description=text), Look(120)).splitlines()
+    box = render(background_box(results.BACKGROUND, Look(120), description=text), Look(120)).splitlines()
     sides = [line for line in box if line.startswith(("╭", "│", "╰"))]
     assert text in sides[1]
     assert len({columns(line) for line in sides}) == 1
@@ -104,12 +104,12 @@ def test_a_picture_wraps_between_characters_as_wide_as_they_are() -> None:
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_path_is_never_broken(width: int) -> None:
-    assert recorded.TASK.output_file in render(background_box(recorded.BACKGROUND, Look(width)), Look(width))
+    assert results.TASK.output_file in render(background_box(results.BACKGROUND, Look(width)), Look(width))
 
 
 @pytest.mark.req("M-10")
 def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
-    text = render(refusal(recorded.BLOCKED, Look(80)), Look(80))
+    text = render(refusal(results.BLOCKED, Look(80)), Look(80))
     assert "Command blocked" in text
     assert "$ sudo bash -c 'rm -rf /'" in text
     assert "Why:     `rm -rf /` would delete the whole file system" in text
@@ -133,7 +133,7 @@ def test_advice_in_backquotes_is_never_broken(width: int) -> None:
         command="x", cwd="/w", outcome=Refused("r", "`a b c` is bad", "take `git push --force-with-lease`")
     )
     assert "`git push --force-with-lease`" in render(refusal(refused, Look(width)), Look(width))
-    text = render(panel(recorded.PROMOTED, Look(width)), Look(width))
+    text = render(panel(results.PROMOTED, Look(width)), Look(width))
     assert "`nacre output bash-3f9c2a17`" in text
     assert "`nacre kill bash-3f9c2a17`" in text
 
@@ -162,14 +162,9 @@ def test_what_the_command_says_is_never_taken_for_our_remark_on_it() -> None:
 
 @pytest.mark.req("M-10")
 def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
-    text = render(streamed(recorded.INSTALL, Look(52), description="Install"), Look(52))
+    text = render(streamed(results.INSTALL, Look(52), description="Install"), Look(52))
     assert text == (
-        "Running: Install\n"
-        + "─" * 52
-        + "\n"
-        + recorded.INSTALL.stdout
-        + "─" * 52
-        + "\nExit code: 0\nDuration: 32.4s\n"
+        "Running: Install\n" + "─" * 52 + "\n" + results.INSTALL.stdout + "─" * 52 + "\nExit code: 0\nDuration: 32.4s\n"
     )
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.capture.record import Record
+from nacre.capture.head_tail import Record
 from nacre.result import Captured, Exited, Result
-from nacre.views.viewport import Line, viewport
+from nacre.views.console.viewport import Line, viewport
 
 
 def result(out: bytes = b"", err: bytes = b"", both: bytes | None = None, limit: int = 1 << 20) -> Result:

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.peers.contract import Answer
 from nacre import Bash, Request, ToolContext
 from nacre.result import TimedOut
-from nacre.views.spilled import for_model
+from nacre.views.model.with_spill import for_model
 
 PACKAGES: list[str] = []
 PYTHON = "3.11"

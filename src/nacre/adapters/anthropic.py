@@ -13,14 +13,14 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from nacre.adapters.extras import missing
-from nacre.adapters.toolbox import Definition, Toolbox, asked_by
-from nacre.arguments import Arguments
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.toolbox import Definition, Toolbox, asked_by
+from nacre.base.frozen import replace
+from nacre.bash import Bash
 from nacre.cancel import Cancel
 from nacre.errors import InvalidRequest, NacreError
-from nacre.frozen import replace
 from nacre.session import Session
-from nacre.tool import Bash
+from nacre.toolcall.arguments import Arguments
 from nacre.types import ToolContext
 from nacre.views.answers import Answer, problem
 

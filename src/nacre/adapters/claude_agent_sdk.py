@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from nacre import __version__
-from nacre.adapters.extras import missing
-from nacre.adapters.toolbox import Toolbox
-from nacre.tool import Bash
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.toolbox import Toolbox
+from nacre.bash import Bash
 from nacre.types import ToolContext
 
 try:

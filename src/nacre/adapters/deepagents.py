@@ -12,17 +12,17 @@ from __future__ import annotations
 import os
 from copy import copy
 
-from nacre.adapters.bounded import bounded
-from nacre.adapters.extras import missing
-from nacre.adapters.files import check, reading, touching, writing
-from nacre.adapters.streams import streams
-from nacre.adapters.toolbox import asked_by
-from nacre.blocking import blocking
+from nacre.adapters.shared.files import check, reading, touching, writing
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.output_limit import bounded
+from nacre.adapters.shared.streams import streams
+from nacre.adapters.shared.toolbox import asked_by
+from nacre.base.frozen import replace
+from nacre.base.threads import blocking
+from nacre.bash import Bash
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
 from nacre.policy.policy import EVERYTHING
 from nacre.result import Refused, Result
-from nacre.tool import Bash
 from nacre.types import MIB, Request, ToolContext
 
 try:

@@ -20,17 +20,17 @@ import tempfile
 from contextlib import nullcontext
 from typing import Any, Literal, overload
 
-from nacre.adapters.bounded import bounded, exceeded
-from nacre.adapters.extras import missing
-from nacre.adapters.files import check, reading, writing
-from nacre.adapters.streams import streams
+from nacre.adapters.shared.files import check, reading, writing
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.output_limit import bounded, exceeded
+from nacre.adapters.shared.streams import streams
+from nacre.base.frozen import replace
+from nacre.bash import Bash
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
 from nacre.policy.policy import EVERYTHING, Policy
 from nacre.profiles import DEFAULT
 from nacre.result import Exited, Lost, NotStarted, Result, TimedOut
 from nacre.tasks.tasks import Tasks
-from nacre.tool import Bash
 from nacre.types import Access, Request, ToolContext
 
 try:

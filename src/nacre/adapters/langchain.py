@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nacre.adapters.extras import missing
-from nacre.adapters.toolbox import Definition, Toolbox
-from nacre.blocking import blocking
-from nacre.tool import Bash
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.toolbox import Definition, Toolbox
+from nacre.base.threads import blocking
+from nacre.bash import Bash
 from nacre.types import ToolContext
 from nacre.verdict import Verdict
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from nacre.adapters.extras import missing
-from nacre.adapters.streams import Streams, streams
-from nacre.adapters.toolbox import Approve, Definition, Toolbox
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.streams import Streams, streams
+from nacre.adapters.shared.toolbox import Approve, Definition, Toolbox
+from nacre.base.frozen import replace
+from nacre.bash import Bash
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
 from nacre.output.shape import LEAST_CHARS, Options, shape
 from nacre.result import Captured, Result, TimedOut
-from nacre.tool import Bash
 from nacre.types import Request, ToolContext
 
 try:

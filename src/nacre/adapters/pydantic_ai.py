@@ -19,14 +19,14 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from nacre.adapters.bounded import bounded
-from nacre.adapters.extras import missing
-from nacre.adapters.streams import streams
-from nacre.adapters.toolbox import Approve, Toolbox, asked_by
+from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.output_limit import bounded
+from nacre.adapters.shared.streams import streams
+from nacre.adapters.shared.toolbox import Approve, Toolbox, asked_by
+from nacre.base.frozen import replace
+from nacre.bash import Bash
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
 from nacre.result import Captured, Exited, Hides, Refused, Result, Signalled, TimedOut
-from nacre.tool import Bash
 from nacre.types import KIB, MIB, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nacre.capture.characters import incomplete
-from nacre.capture.record import Record
+from nacre.base.utf8 import incomplete
+from nacre.capture.head_tail import Record
 from nacre.capture.spill import SpillFile
 from nacre.result import Captured, Spill, StreamName
 

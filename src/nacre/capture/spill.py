@@ -9,9 +9,9 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 
+from nacre.base.system import leave_room
 from nacre.errors import NacreError
 from nacre.result import Spill
-from nacre.system import leave_room
 
 _BLOCK = 1024 * 1024
 

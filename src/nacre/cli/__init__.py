@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nacre.cli.speak import CannotWrite, put, put_json, say
+from nacre.cli.common.messages import CannotWrite, put, put_json, say
 
 TYPE_CHECKING = False  # as in `nacre`: `typing` would take as long as the rest of `nacre --version`
 if TYPE_CHECKING:
@@ -105,51 +105,51 @@ def _failed(words: list[str]) -> int:
 def _dispatch(words: list[str], *, own: bool) -> int:
     match words:
         case ["run", *rest]:
-            from nacre.cli.run import run
+            from nacre.cli.run.command import run
 
             return run(rest, own=own)
         case ["check", *rest]:
-            from nacre.cli.check import check
+            from nacre.cli.check.command import check
 
             return check(rest)
         case ["hook", *rest]:
-            from nacre.cli.hook import hook
+            from nacre.cli.serve.hook import hook
 
             return hook(rest)
         case ["explain", *rest]:
-            from nacre.cli.explain import explain
+            from nacre.cli.check.explain import explain
 
             return explain(rest)
         case ["rules", *rest]:
-            from nacre.cli.rules import rules
+            from nacre.cli.check.rules import rules
 
             return rules(rest)
         case ["doctor", *rest]:
-            from nacre.cli.doctor import doctor
+            from nacre.cli.info.doctor import doctor
 
             return doctor(rest)
         case ["config", *rest]:
-            from nacre.cli.config import config
+            from nacre.cli.info.config import config
 
             return config(rest)
         case ["audit", *rest]:
-            from nacre.cli.audit import audit
+            from nacre.cli.info.audit import audit
 
             return audit(rest)
         case ["profiles", *rest]:
-            from nacre.cli.profiles import profiles
+            from nacre.cli.info.profiles import profiles
 
             return profiles(rest)
         case ["schema", *rest]:
-            from nacre.cli.schema import schema
+            from nacre.cli.info.schema import schema
 
             return schema(rest)
         case ["mcp", *rest]:
-            from nacre.cli.mcp import mcp
+            from nacre.cli.serve.mcp import mcp
 
             return mcp(rest)
         case ["gallery", *rest]:
-            from nacre.cli.gallery import gallery
+            from nacre.cli.info.gallery import gallery
 
             return gallery(rest)
         case ["tasks" | "output" | "wait" | "kill" | "write" | "clean" as name, *rest]:
@@ -163,7 +163,7 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             put(_HELP)
             return 0
         case [word, *rest]:
-            from nacre.cli.usage import unknown_command
+            from nacre.cli.common.usage import unknown_command
 
             raise unknown_command(word, rest)
         case _:
@@ -174,27 +174,27 @@ def _dispatch(words: list[str], *, own: bool) -> int:
 def _about_tasks(name: str, rest: list[str]) -> int:
     match name:
         case "tasks":
-            from nacre.cli.tasks import tasks
+            from nacre.cli.tasks.list import tasks
 
             return tasks(rest)
         case "output":
-            from nacre.cli.show import output
+            from nacre.cli.tasks.output import output
 
             return output(rest)
         case "wait":
-            from nacre.cli.wait import wait
+            from nacre.cli.tasks.wait import wait
 
             return wait(rest)
         case "kill":
-            from nacre.cli.kill import kill
+            from nacre.cli.tasks.kill import kill
 
             return kill(rest)
         case "write":
-            from nacre.cli.write import write
+            from nacre.cli.tasks.write import write
 
             return write(rest)
         case _:
-            from nacre.cli.clean import clean
+            from nacre.cli.tasks.clean import clean
 
             return clean(rest)
 

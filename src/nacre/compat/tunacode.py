@@ -14,14 +14,14 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from nacre.base.frozen import frozen
 from nacre.errors import InvalidRequest, NacreError
-from nacre.frozen import frozen
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
+    from nacre.bash import Bash
     from nacre.result import Result
-    from nacre.tool import Bash
     from nacre.types import ToolContext
     from nacre.views.answers import Answer
 
@@ -121,8 +121,8 @@ def make_bash(
 
     @cache
     def tool() -> Bash:
+        from nacre.bash import Bash
         from nacre.profiles.tunacode import tunacode
-        from nacre.tool import Bash
 
         return Bash(tunacode(local_mode=local_mode, strict_characters=strict_characters, literal=literal))
 
@@ -185,7 +185,7 @@ def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
     The text does not tell the timeout.
     """
     from nacre.profiles.tunacode import LOCAL, STANDARD
-    from nacre.views.answers.reported import reported
+    from nacre.views.answers.report_parser import reported
 
     found = reported(text, STANDARD, LOCAL)
     if found is None:
@@ -197,7 +197,7 @@ def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
 def render(result: str | BashData, *, timeout: int | None = 30, duration_ms: float | None = None) -> ConsoleRenderable:
     """The four zones, for a rich console to print. `timeout` and `duration_ms` are for who has a bare text; what is no
     report is shown as it is."""
-    from nacre.views.panels.zones import Zones, plain_text
+    from nacre.views.panels.four_zones import Zones, plain_text
 
     data = result if isinstance(result, BashData) else getattr(result, "data", None)
     if data is None:

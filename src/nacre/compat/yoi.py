@@ -15,15 +15,15 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
-from nacre.asked import request_from
+from nacre.base.frozen import frozen, replace
+from nacre.bash import Bash
 from nacre.errors import InvalidRequest, NacreError
-from nacre.frozen import frozen, replace
-from nacre.plan import spill_name
+from nacre.planning.plan import spill_name
 from nacre.profiles.profile import Profile
 from nacre.profiles.yoi import YOI
 from nacre.result import Lost, NotStarted, Result
-from nacre.schema import definition
-from nacre.tool import Bash
+from nacre.toolcall.parse import request_from
+from nacre.toolcall.schema import definition
 from nacre.types import StrPath, ToolContext
 from nacre.views.answers import Answer
 

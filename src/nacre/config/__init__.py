@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-from nacre.system import config_directory
+from nacre.base.system import config_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 
 from nacre.config.files import File
-from nacre.config.keys import LISTS
+from nacre.config.settings import LISTS
 from nacre.errors import InvalidConfig, InvalidPolicy
-from nacre.policy.permissions import pattern_of
+from nacre.policy.permissions.patterns import pattern_of
 
 
 def rules_in(file: File) -> list[tuple[str, str, int, str]]:
@@ -43,7 +43,7 @@ def _parsed(text: str, path: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_once) if text.strip() else {}
     except (ValueError, RecursionError):
-        from nacre.jsonc import NotJson, parse, plain
+        from nacre.base.jsonc import NotJson, parse, plain
     try:
         return plain(parse(text))
     except NotJson as error:

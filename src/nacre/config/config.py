@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nacre.config.keys import KEYS, LISTS
-from nacre.frozen import field, frozen, replace
+from nacre.base.frozen import field, frozen, replace
+from nacre.config.settings import KEYS, LISTS
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.verdict import Decision
 
@@ -85,7 +85,7 @@ class Config:
         if decisions:
             changes["decisions"] = {**base.decisions, **decisions}
         if any(rules.values()):
-            from nacre.policy.permissions import Permissions
+            from nacre.policy.permissions.patterns import Permissions
 
             changes["permissions"] = Permissions(**rules)
         if "otherwise" in self.entries:

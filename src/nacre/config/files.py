@@ -6,9 +6,9 @@ import os
 import stat
 from typing import TypeAlias
 
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
 from nacre.errors import InvalidConfig
-from nacre.frozen import frozen
-from nacre.patterns import later
 
 LARGEST = 1 << 20
 """Bytes; no settings are larger."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from nacre.config.config import RULE, Config, Entry, Note, Origin
 from nacre.config.files import File
-from nacre.config.keys import ACCESS, DECISIONS, KEYS, LISTS, TABLES, Key, Say, Wrong, nearest, value_from, value_of
+from nacre.config.settings import ACCESS, DECISIONS, KEYS, LISTS, TABLES, Key, Say, Wrong, nearest, value_from, value_of
 from nacre.errors import InvalidConfig, InvalidPolicy
-from nacre.policy.permissions import TOOL, pattern_of
-from nacre.policy.rules import LISTED
+from nacre.policy.permissions.patterns import TOOL, pattern_of
+from nacre.policy.rules import MODULES_BY_ID
 from nacre.verdict import Decision
 
 _TIGHTENS = "a project can only make it stricter"
@@ -211,7 +211,7 @@ class Layers:
         from nacre.policy.rules import load
 
         decisions = Config(entries=self._entries).policy.decisions
-        rule = load(id.replace("-", "_"))
+        rule = load(MODULES_BY_ID[id])
         own = Decision.ALLOW if rule.optional else decisions.get("*", rule.decision)
         return decisions.get(id, own)
 
@@ -281,11 +281,10 @@ def _key(names: tuple[str, ...], path: tuple[str, ...]) -> Key:
                 return LISTS[name]
             raise Wrong(f"There is no list {name!r} of permissions.", nearest(name, tuple(LISTS)))
         case (_, id):
-            known = tuple(module.replace("_", "-") for module in LISTED)
-            if id in known or id == "*":
+            if id in MODULES_BY_ID or id == "*":
                 say: Say = "never" if id == "*" else "stricter"
                 return Key(name=RULE + id, kind="choice", say=say, choices=DECISIONS)
-            raise Wrong(f"There is no rule {id!r}.", nearest(id, known) or "`nacre rules` lists them.")
+            raise Wrong(f"There is no rule {id!r}.", nearest(id, tuple(MODULES_BY_ID)) or "`nacre rules` lists them.")
     raise AssertionError(names)
 
 
@@ -294,6 +293,6 @@ def _line(text: str, *key: str) -> int:
 
 
 def _lines(text: str, keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
-    from nacre.config.lines import lines_of
+    from nacre.config.toml_lines import lines_of
 
     return lines_of(text, keys)

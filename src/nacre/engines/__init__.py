@@ -7,20 +7,20 @@ it is told otherwise; each of the others is loaded by whoever asks for it.
 
 from nacre.engines.engine import Engine
 from nacre.engines.local import LOCAL, Local
-from nacre.keeper.live import Live
+from nacre.keeper.client.handle import Live
 
 __all__ = ["LOCAL", "Bubblewrap", "Containers", "Engine", "Live", "Local"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.engines.bubblewrap import Bubblewrap
-    from nacre.engines.containers import Containers
+    from nacre.engines.containers.engine import Containers
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    homes = {"Bubblewrap": "bubblewrap", "Containers": "containers"}
+    homes = {"Bubblewrap": "bubblewrap", "Containers": "containers.engine"}
     if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{homes[name]}"), name)

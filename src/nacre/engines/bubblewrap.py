@@ -13,25 +13,25 @@ import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 
-from nacre.access import wanted_for
-from nacre.blocking import beside
+from nacre.base.frozen import replace
+from nacre.base.temp_dir import temporary_directory
+from nacre.base.threads import beside
 from nacre.engines.engine import Engine
-from nacre.engines.inside import FRONT
-from nacre.engines.letters import Far, Letter, Reply, unbegun
-from nacre.engines.scripts import OWN, go, here_in_front
-from nacre.engines.usable import said_by
+from nacre.engines.guest.bash_programs import FRONT
+from nacre.engines.guest.probe import said_by
+from nacre.engines.guest.run_dir import Far, Letter, Reply, unbegun
+from nacre.engines.guest.scripts import OWN, go, here_in_front
 from nacre.environment import host_environment
 from nacre.errors import AccessUnavailable, EngineUnavailable
-from nacre.frozen import replace
-from nacre.keeper.client import Folder, private_directory
-from nacre.keeper.happenings import LastWord, Stopped
-from nacre.keeper.live import Stillborn
-from nacre.keeper.liverun import LiveRun
+from nacre.keeper.client.connection import Folder, private_directory
+from nacre.keeper.client.events import LastWord, Stopped
+from nacre.keeper.client.handle import Stillborn
+from nacre.keeper.client.run import LiveRun
+from nacre.planning.access import wanted_for
 from nacre.result import Process
-from nacre.sandbox.plan import Enforceable, Wanted, limited
-from nacre.sandbox.seccomp import program as filter_for
+from nacre.sandbox.kernel.seccomp import program as filter_for
+from nacre.sandbox.resolve import Enforceable, Wanted, limited
 from nacre.sandbox.workspace import is_below
-from nacre.temporary import temporary_directory
 from nacre.types import Limits, Plan, StrPath, ToolContext
 
 _PRIVATE = ("/tmp", "/run")

@@ -7,16 +7,16 @@ from collections.abc import AsyncGenerator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from nacre.blocking import beside
-from nacre.directories import directory_for
+from nacre.base.threads import beside
 from nacre.environment import host_environment, login_environment
-from nacre.keeper.live import Live
+from nacre.keeper.client.handle import Live
+from nacre.planning.paths import directory_for
 from nacre.result import Event
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
-    from nacre.keeper.client import Folder
-    from nacre.sandbox.plan import Enforceable
+    from nacre.keeper.client.connection import Folder
+    from nacre.sandbox.resolve import Enforceable
     from nacre.tasks import Tasks
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nacre.access import confine
 from nacre.engines.engine import Engine
 from nacre.engines.state_pipe import StatePipe, needs_state_pipe
-from nacre.keeper.happenings import never_began
-from nacre.keeper.live import Stillborn
-from nacre.keeper.liverun import LiveRun, start
+from nacre.keeper.client.events import never_began
+from nacre.keeper.client.handle import Stillborn
+from nacre.keeper.client.run import LiveRun, start
+from nacre.planning.access import confine
 from nacre.types import Limits, Plan, ToolContext
 
 if TYPE_CHECKING:
-    from nacre.keeper.client import Folder
-    from nacre.sandbox.kernel import Kernel
-    from nacre.sandbox.plan import Enforceable
+    from nacre.keeper.client.connection import Folder
+    from nacre.sandbox.probe import Kernel
+    from nacre.sandbox.resolve import Enforceable
 
 
 class Local(Engine):
@@ -28,7 +28,7 @@ class Local(Engine):
 
     @property
     def confines(self) -> bool:
-        from nacre.sandbox.kernel import kernel
+        from nacre.sandbox.probe import kernel
 
         return (self._kernel or kernel()).confines
 

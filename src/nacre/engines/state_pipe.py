@@ -12,9 +12,9 @@ import asyncio
 import contextlib
 import os
 
-from nacre.keeper.happenings import LastWord
-from nacre.system import LINUX, widen
-from nacre.told import MAX_STATE_BYTES
+from nacre.base.system import LINUX, widen
+from nacre.execution.exit_state import MAX_STATE_BYTES
+from nacre.keeper.client.events import LastWord
 from nacre.types import Plan
 
 _READ_BYTES = 64 * 1024

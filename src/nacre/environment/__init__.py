@@ -9,6 +9,6 @@ from nacre.environment.build import Environment, build_env
 from nacre.environment.deferred import deferred_names
 from nacre.environment.host import host_environment
 from nacre.environment.login import login_environment
-from nacre.environment.secrets import looks_secret
+from nacre.environment.secret_names import looks_secret
 
 __all__ = ["Environment", "build_env", "deferred_names", "host_environment", "login_environment", "looks_secret"]

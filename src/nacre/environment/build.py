@@ -13,11 +13,11 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
-from nacre.environment.pointers import is_pointer
-from nacre.environment.quiet import LOUD, QUIET
-from nacre.environment.secrets import ESSENTIAL, looks_secret
-from nacre.environment.tokens import compiled
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
+from nacre.environment.credential_patterns import compiled
+from nacre.environment.noninteractive import LOUD, QUIET
+from nacre.environment.secret_names import ESSENTIAL, looks_secret
+from nacre.environment.unsafe_variables import is_pointer
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """After `clear_env`. Bash has such a default too but keeps it to itself: `env node` in a script would not find node."""

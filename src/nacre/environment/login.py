@@ -17,7 +17,7 @@ from contextlib import suppress
 from threading import Lock
 
 from nacre.environment.host import host_environment
-from nacre.environment.pointers import SPELLS
+from nacre.environment.unsafe_variables import SPELLS
 from nacre.errors import InvalidRequest
 
 TIMEOUT = 10.0

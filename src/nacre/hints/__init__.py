@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
+from nacre.base.lazy_regex import later
 from nacre.hints.failure import ALL, Clock, Complaint, Failure
-from nacre.patterns import later
 from nacre.result import Captured
 from nacre.types import Plan
 
@@ -48,9 +48,9 @@ Look: TypeAlias = Callable[[Complaint, Failure], "str | None"]
 @cache
 def looks() -> tuple[Look, ...]:
     """Loaded when something is complained of that one of them may know."""
-    from nacre.hints import commands, files, machine, people, ports, projects
+    from nacre.hints import commands, files, interactive, ports, projects, resources
 
-    return (*commands.LOOKS, *files.LOOKS, *ports.LOOKS, *machine.LOOKS, *people.LOOKS, *projects.LOOKS)
+    return (*commands.LOOKS, *files.LOOKS, *ports.LOOKS, *resources.LOOKS, *interactive.LOOKS, *projects.LOOKS)
 
 
 def hints(failure: Failure) -> list[str]:

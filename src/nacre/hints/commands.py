@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from nacre.base.lazy_regex import later
 from nacre.hints.failure import Clock, Complaint, Failure, names_in, nearest, quoted
-from nacre.patterns import later
 
 _NOT_FOUND = later(
     r"(?:^|: )(?P<a>[^\s:'\"/][^\s:'\"]{0,79}): (?:command )?not found(?:$|[. ])"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nacre.patterns import later
+from nacre.base.lazy_regex import later
 
 _SHOWN = 400
 """Characters of a path."""

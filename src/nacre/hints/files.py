@@ -8,8 +8,8 @@ import re
 import stat
 from collections.abc import Iterator
 
+from nacre.base.lazy_regex import later
 from nacre.hints.failure import Clock, Complaint, Failure, is_name, names_in, nearest, quoted
-from nacre.patterns import later
 
 _MISSING = later(
     r"(?i)no such file or directory|\bENOENT\b|file or directory not found|cannot find module|"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from nacre.base.lazy_regex import later
 from nacre.hints.failure import Clock, Complaint, Failure, is_name, quoted
-from nacre.patterns import later
 
 _IN_USE = later(
     r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port (?:\d+ )?is (?:already )?in use|already allocated"
@@ -80,7 +80,7 @@ def _owner(inode: str) -> int | None:
 
 
 def _task_of(pid: int, failure: Failure) -> str:
-    from nacre.tasks.store import default_directory, live_names
+    from nacre.tasks.store.store import default_directory, live_names
 
     store = failure.store or default_directory()
     if not live_names(store):

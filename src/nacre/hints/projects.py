@@ -7,8 +7,8 @@ import os
 import stat
 from glob import escape, glob
 
+from nacre.base.lazy_regex import later
 from nacre.hints.failure import Complaint, Failure, is_name, names_in, nearest, quoted
-from nacre.patterns import later
 
 _NO_MODULE = later(r"No module named '?([A-Za-z_]\w{0,60})(?!\w)")
 _MANAGED = later(r"externally-managed-environment")

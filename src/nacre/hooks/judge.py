@@ -6,13 +6,13 @@ the project.
 
 from __future__ import annotations
 
-from nacre.checking import examine
+from nacre.approval.check import examine
 from nacre.policy.policy import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.config.config import Config
-    from nacre.hooks.dialect import Asked
+    from nacre.hooks.agents.protocol import Asked
     from nacre.verdict import Verdict
 
 

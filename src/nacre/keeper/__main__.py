@@ -5,6 +5,6 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from nacre.keeper.process import main
+from nacre.keeper.server.main import main
 
 main()

@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from nacre.base.system import leave_room, state_directory
 from nacre.errors import InvalidRequest
 from nacre.observe.events import Observed, RunEnded
-from nacre.system import leave_room, state_directory
 from nacre.types import MIB, StrPath
 
 VARIABLE = "NACRE_AUDIT"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 from nacre.result import Exited, Hides, Result, describe, outcome_data
 from nacre.types import Access, Mode
 from nacre.verdict import Verdict

@@ -67,6 +67,6 @@ class _Line:
         self._text = text
 
     def __str__(self) -> str:
-        from nacre.views.escape import fit
+        from nacre.views.console.escape import fit
 
         return fit(self._text, _WIDE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 
 _SAMPLE = 64 * 1024
 """Bytes at each end that are looked at."""

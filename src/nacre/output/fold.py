@@ -25,10 +25,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from nacre.frozen import frozen
-from nacre.output.errors import is_notable, notable_lines
-from nacre.output.numbers import BAR, NUMBER, told
-from nacre.patterns import later
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.output.error_lines import is_notable, notable_lines
+from nacre.output.varying_numbers import BAR, NUMBER, told
 
 PROGRESS = 8
 """Hidden lines, at least, of a run of progress."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nacre.frozen import frozen
-from nacre.output import binary, remarks
+from nacre.base.frozen import frozen
+from nacre.output import binary, markers
 from nacre.output.binary import Binary
-from nacre.output.remarks import Middle, Room
-from nacre.output.secrets import mask
+from nacre.output.markers import Middle, Room
 from nacre.output.source import Source, is_wide, source_of, text_of
 from nacre.output.tokens import quarters
 from nacre.output.truncate import Cut, Limits, cut
+from nacre.redact.mask import mask
 from nacre.result import Captured, Spill
 
 LEAST_CHARS = 500
@@ -127,7 +127,7 @@ def _binary(
     size = captured.seen - found.before - found.after
     note = binary.describe(found.kind, size, _first_bytes(data[found.before :], secrets))
     if spill is not None and spill.complete and len(spill.path) < options.chars // 4:
-        named = f"{note[:-1]}; see {remarks.quoted(spill.path)}]"
+        named = f"{note[:-1]}; see {markers.quoted(spill.path)}]"
         note = named if _room(options, options.chars // 3).holds(named) else note
     parts = (data[: found.before], data[len(data) - found.after :])
     before = mask(text_of(parts[0]).text, secrets, ends_cut=True)
@@ -172,14 +172,14 @@ def _text(
 ) -> Shaped:
     text, limits = source.text, _limits(options)
     most = min(options.errors, options.lines // 4)
-    for_errors = _room(options, most * (remarks.EXCERPT + 20) + 60)
+    for_errors = _room(options, most * (markers.EXCERPT + 20) + 60)
     for_marker = _room(options, 200 + 2 * len(spill.path if spill else ""))
     aside = limits.less(for_errors.chars + for_marker.chars, most + 2, _sum(for_errors.quarters, for_marker.quarters))
     shown = cut(text, limits, aside=aside, gap=source.gap, folding=options.fold)
     notes: tuple[str, ...] = ()
     if shown.complete and (shown.similar or source.erased) and spill is not None and spill.complete:
         again = cut(text, limits.less(for_marker.chars, 1, for_marker.quarters), aside=aside, folding=options.fold)
-        if for_marker.holds(note := remarks.unseen(again.similar, source.erased, spill)):
+        if for_marker.holds(note := markers.unseen(again.similar, source.erased, spill)):
             shown, notes = again, (note,)
     if shown.complete:
         return Shaped(
@@ -192,8 +192,8 @@ def _text(
         )
     amount = _amount(source, shown, middle)
     notes = (
-        remarks.marker(amount.said(source.number(shown.start)), source, shown, spill, for_marker),
-        *remarks.errors(source, shown, middle, secrets, most=most, room=for_errors),
+        markers.marker(amount.said(source.number(shown.start)), source, shown, spill, for_marker),
+        *markers.errors(source, shown, middle, secrets, most=most, room=for_errors),
     )
     return Shaped(
         text=_joined(shown, notes),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from nacre.frozen import frozen
-from nacre.output.decode import decode, decode_wide, is_plain, wide
-from nacre.output.secrets import mask
-from nacre.output.terminal import Seen, seen
+from nacre.ansi.decode import decode, decode_wide, is_plain, wide
+from nacre.ansi.render import Seen, seen
+from nacre.base.frozen import frozen
+from nacre.redact.mask import mask
 from nacre.result import Captured
 
 

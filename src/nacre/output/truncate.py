@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.frozen import frozen, replace
+from nacre.ansi.width import not_after, not_before
+from nacre.base.frozen import frozen, replace
 from nacre.output import fold
 from nacre.output.fold import Piece
-from nacre.output.imitations import marked
+from nacre.output.spoofed_notes import marked
 from nacre.output.tokens import longest, quarters
-from nacre.output.width import not_after, not_before
 
 
 @frozen(kw_only=True)

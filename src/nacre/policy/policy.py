@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from posixpath import normpath
 
+from nacre.base.frozen import field, frozen, replace
 from nacre.errors import InvalidPolicy
-from nacre.frozen import field, frozen, replace
-from nacre.policy.permissions import Permissions
+from nacre.policy.permissions.patterns import Permissions
 from nacre.policy.rule import Rule
-from nacre.policy.rules import LISTED
+from nacre.policy.rules import MODULES_BY_ID
 from nacre.verdict import ASKED_ID, DENIED_ID, NOT_PLAIN_ID, Decision
 
 
@@ -38,7 +38,7 @@ class Policy:
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     """Rules at another decision than their own; ALLOW switches one off. The floor cannot be lowered."""
     own: tuple[Rule, ...] = ()
-    """The caller's rules (`nacre.policy.own.rule` makes them)."""
+    """The caller's rules (`nacre.policy.custom_rules.rule` makes them)."""
     exemptions: tuple[Exemption, ...] = ()
     otherwise: Decision = Decision.ALLOW
     """For what no rule stops and is not provably plain. ASK makes the plain commands a list of what may run unasked."""
@@ -49,7 +49,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
-        known = {module.replace("_", "-") for module in LISTED}
+        known = set(MODULES_BY_ID)
         for rule in self.own:
             if rule.id in known or rule.id in ("", "*", NOT_PLAIN_ID, ASKED_ID, DENIED_ID):
                 raise InvalidPolicy(f"There is a rule {rule.id!r} already. Give yours another id.")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TypeAlias
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 from nacre.shell.command import Command, Script
-from nacre.shell.state import absolute
+from nacre.shell.interpreter.state import absolute
 from nacre.verdict import Decision
 
 WRITES = ">"

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from nacre.arguments import shown
 from nacre.errors import InvalidRequest
-from nacre.policy import deeds, removals
-from nacre.policy.deeds import deed
-from nacre.policy.own import text_rule
+from nacre.policy.compat_rules import actions, removals
+from nacre.policy.compat_rules.actions import deed
+from nacre.policy.custom_rules import text_rule
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Rule
+from nacre.profiles.answer_format import Fields
 from nacre.profiles.profile import READING, Profile
 from nacre.profiles.tool import Parameter, Tool
-from nacre.profiles.view import Fields
+from nacre.toolcall.arguments import shown
 from nacre.types import GIB, KIB, MIB, Limits
 from nacre.verdict import Decision
 
@@ -143,16 +143,16 @@ def _listed_texts(patterns: tuple[str, ...]) -> list[Rule]:
 
 def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
     root, filesystem, zero, bomb = patterns
-    removal = deeds.within(root, removals.removes_system)
+    removal = actions.within(root, removals.removes_system)
     return [
         deed("mycode-blocked-rm", _blocked(root), in_script=removal, instead=_PATHS),
-        deed("mycode-blocked-mkfs", _blocked(filesystem), deeds.makes_filesystem, instead="let the user format it"),
-        deed("mycode-blocked-dd", _blocked(zero), deeds.copies("/dev/zero"), instead="`truncate -s SIZE FILE`"),
+        deed("mycode-blocked-mkfs", _blocked(filesystem), actions.makes_filesystem, instead="let the user format it"),
+        deed("mycode-blocked-dd", _blocked(zero), actions.copies("/dev/zero"), instead="`truncate -s SIZE FILE`"),
         deed(
             "mycode-blocked-bomb",
             _blocked(bomb),
-            deeds.forks_without_end,
-            in_script=deeds.fork_bombs,
+            actions.forks_without_end,
+            in_script=actions.fork_bombs,
             instead="a loop with a fixed number of rounds",
         ),
     ]
@@ -163,12 +163,12 @@ def _deeds() -> list[Rule]:
     download = "save it to a file, read it, then ask the user to have it run"
     return [
         deed("mycode-root", _ROOT, removals.removes_system, instead=_PATHS),
-        deed("mycode-disk", _DISK, deeds.unless("dd", deeds.writes_disk), instead=_FILE),
-        deed("mycode-permissions", _MODE, deeds.opens_to_all, instead="give each file the mode that it needs"),
-        deed("mycode-filesystem", _FILESYSTEM, deeds.makes_filesystem, instead="let the user format it"),
-        deed("mycode-dd", _DD, deeds.copies(target="/dev/"), instead=_FILE),
-        deed("mycode-etc", _ETC, deeds.redirects_to("/etc"), instead=_FILE),
-        deed("mycode-download", _DOWNLOAD, deeds.runs_download, in_script=deeds.pipes_download, instead=download),
+        deed("mycode-disk", _DISK, actions.unless("dd", actions.writes_disk), instead=_FILE),
+        deed("mycode-permissions", _MODE, actions.opens_to_all, instead="give each file the mode that it needs"),
+        deed("mycode-filesystem", _FILESYSTEM, actions.makes_filesystem, instead="let the user format it"),
+        deed("mycode-dd", _DD, actions.copies(target="/dev/"), instead=_FILE),
+        deed("mycode-etc", _ETC, actions.redirects_to("/etc"), instead=_FILE),
+        deed("mycode-download", _DOWNLOAD, actions.runs_download, in_script=actions.pipes_download, instead=download),
     ]
 
 

@@ -3,12 +3,12 @@
 Restricted mode is `ToolContext(access="restricted")`.
 """
 
-from nacre.policy.deeds import adds_everything_after_all, deed
+from nacre.policy.compat_rules.actions import adds_everything_after_all, deed
+from nacre.policy.compat_rules.removals import removes_here, removes_history
 from nacre.policy.policy import Policy
-from nacre.policy.removals import removes_here, removes_history
+from nacre.profiles.answer_format import Combined
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
-from nacre.profiles.view import Combined
 from nacre.types import KIB
 from nacre.verdict import Decision
 

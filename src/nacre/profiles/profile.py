@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nacre.frozen import field, frozen
+from nacre.base.frozen import field, frozen
 from nacre.policy.policy import DEFAULT, Policy
+from nacre.profiles.answer_format import Text, View
 from nacre.profiles.tool import Tool
-from nacre.profiles.view import Text, View
 from nacre.types import GIB, MIB, Access, Leftovers, Limits
 
 READING = Limits(memory=4 * GIB, cpu=3600, processes=512, open_files=1024)

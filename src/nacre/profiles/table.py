@@ -7,9 +7,9 @@ from math import isinf
 from typing import assert_never
 
 from nacre.policy.policy import Policy
+from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, Text, View
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter
-from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, Text, View
 from nacre.types import GIB, KIB, MIB
 from nacre.verdict import Decision
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from math import inf
 
 from nacre.errors import InvalidPolicy
-from nacre.policy import deeds, removals
-from nacre.policy.deeds import deed, in_any_case
-from nacre.policy.own import text_rule, texts_rule
+from nacre.policy.compat_rules import actions, removals
+from nacre.policy.compat_rules.actions import deed, in_any_case
+from nacre.policy.custom_rules import text_rule, texts_rule
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Rule
+from nacre.profiles.answer_format import Streams
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
-from nacre.profiles.view import Streams
 from nacre.types import MIB
 from nacre.verdict import Decision
 
@@ -76,24 +76,24 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
         case "rm -rf /":
             return deed(id, words, in_any_case(removals.removes_system))
         case ":(){ :|:& };:":
-            return deed(id, words, deeds.forks_without_end, in_script=deeds.fork_bombs)
+            return deed(id, words, actions.forks_without_end, in_script=actions.fork_bombs)
         case "mkfs":
-            return deed(id, words, in_any_case(deeds.makes_filesystem))
+            return deed(id, words, in_any_case(actions.makes_filesystem))
         case "dd if=/dev/":
-            return deed(id, words, in_any_case(deeds.copies("/dev/")))
+            return deed(id, words, in_any_case(actions.copies("/dev/")))
         case "> /dev/sd":
-            return deed(id, words, in_any_case(deeds.fills("/dev/sd")))
+            return deed(id, words, in_any_case(actions.fills("/dev/sd")))
         case _:
             raise InvalidPolicy(f"Nobody knows what {pattern!r} names.")
 
 
 def _dangerous() -> tuple[Rule, ...]:
-    loudly = deeds.in_capitals(deeds.runs_decoded, deeds.pipes_base64, "base64", "sh")
+    loudly = actions.in_capitals(actions.runs_decoded, actions.pipes_base64, "base64", "sh")
     return (
         deed("dangerous-rm", DANGEROUS, in_any_case(removals.removes_system)),
-        deed("dangerous-dd", DANGEROUS, in_any_case(deeds.copies_device)),
-        deed("dangerous-nc", DANGEROUS, in_any_case(deeds.serves_program), in_script=deeds.serves_shell),
-        deed("dangerous-base64", DANGEROUS, deeds.runs_decoded, in_script=deeds.pipes_base64),
+        deed("dangerous-dd", DANGEROUS, in_any_case(actions.copies_device)),
+        deed("dangerous-nc", DANGEROUS, in_any_case(actions.serves_program), in_script=actions.serves_shell),
+        deed("dangerous-base64", DANGEROUS, actions.runs_decoded, in_script=actions.pipes_base64),
         deed("dangerous-base64-capitals", DANGEROUS, in_script=loudly),
     )
 

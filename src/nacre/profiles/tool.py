@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
 """`strings`: an object whose values are strings."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 
-from nacre.policy import deeds, removals
-from nacre.policy.deeds import deed
-from nacre.policy.own import text_rule
+from nacre.policy.compat_rules import actions, removals
+from nacre.policy.compat_rules.actions import deed
+from nacre.policy.custom_rules import text_rule
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Rule
+from nacre.profiles.answer_format import Report
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
-from nacre.profiles.view import Report
 from nacre.verdict import Decision
 
 DESTRUCTIVE_PATTERNS = ("rm -rf", "rm -r", "rm /", "dd if=", "mkfs", "fdisk")
@@ -123,22 +123,27 @@ def _deeds() -> tuple[Rule, ...]:
             removals.removes_outside("/tmp/", "/var/tmp/"),
             instead="delete files in the working directory only, or ask the user to do it",
         ),
-        deed("tunacode-dd-device", _dangerous("dd of=/dev/", disk), deeds.copies(target="/dev/"), instead=_ASK),
-        deed("tunacode-dd", _destructive("dd if=", "it copies raw data"), deeds.copies(), instead="`cp` or `head -c`"),
-        deed("tunacode-mkfs", _destructive("mkfs", "it formats a disk"), deeds.makes_filesystem, instead=_ASK),
+        deed("tunacode-dd-device", _dangerous("dd of=/dev/", disk), actions.copies(target="/dev/"), instead=_ASK),
         deed(
-            "tunacode-fdisk", _destructive("fdisk", "it divides a disk"), deeds.partitions, instead="`lsblk` lists them"
+            "tunacode-dd", _destructive("dd if=", "it copies raw data"), actions.copies(), instead="`cp` or `head -c`"
         ),
-        deed("tunacode-disk", _dangerous("> /dev/sd[a-z]", disk), deeds.redirects_to("/dev/sd"), instead=_ASK),
+        deed("tunacode-mkfs", _destructive("mkfs", "it formats a disk"), actions.makes_filesystem, instead=_ASK),
+        deed(
+            "tunacode-fdisk",
+            _destructive("fdisk", "it divides a disk"),
+            actions.partitions,
+            instead="`lsblk` lists them",
+        ),
+        deed("tunacode-disk", _dangerous("> /dev/sd[a-z]", disk), actions.redirects_to("/dev/sd"), instead=_ASK),
         deed(
             "tunacode-fork-bomb",
             _dangerous(":(){ :|:& };:", "a fork bomb, which starts copies of itself without end"),
-            in_script=deeds.fork_bombs,
+            in_script=actions.fork_bombs,
             instead="a loop with a known number of rounds",
         ),
-        deed("tunacode-inject-semicolon", _injected("; rm"), deeds.chained_to("rm", ";"), instead=_ALONE),
-        deed("tunacode-inject-and", _injected("&& rm"), deeds.chained_to("rm", "&&"), instead=_ALONE),
-        deed("tunacode-inject-substitution", _injected("$(rm)"), in_script=deeds.substituted("rm"), instead=_ALONE),
+        deed("tunacode-inject-semicolon", _injected("; rm"), actions.chained_to("rm", ";"), instead=_ALONE),
+        deed("tunacode-inject-and", _injected("&& rm"), actions.chained_to("rm", "&&"), instead=_ALONE),
+        deed("tunacode-inject-substitution", _injected("$(rm)"), in_script=actions.substituted("rm"), instead=_ALONE),
     )
 
 

@@ -5,9 +5,9 @@ What stood in angle brackets in the document is lost; here it is filled in as it
 """
 
 from nacre.policy.policy import EVERYTHING
+from nacre.profiles.answer_format import Summary
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
-from nacre.profiles.view import Summary
 from nacre.types import KIB, MIB
 
 _DESCRIPTION = """\

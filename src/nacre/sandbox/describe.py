@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from nacre.sandbox.plan import Wanted, network_rules
+from nacre.sandbox.resolve import Wanted, network_rules
 
 _POINTLESS = (
     "The kernel enforces this. When something is denied, do not retry and do not look for a way round: there is none. "

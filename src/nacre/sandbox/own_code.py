@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from functools import lru_cache
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 from nacre.sandbox.workspace import is_below
 
 _PARTS_OF_PREFIX = ("pyvenv.cfg", "bin", "lib", "lib64")

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 from nacre.sandbox.protected_names import AT_ROOTS, BARE, GIT, IN_HOME, OF_VARIABLES, is_free
 
 _OF_GIT = ("hooks", "config", "config.worktree", "commondir")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nacre.shell.command import Command, Opened, Script
-from nacre.shell.environment import runs_code
-from nacre.shell.followers import FOLLOWERS
-from nacre.shell.many import Value
-from nacre.shell.parse import parse
-from nacre.shell.state import State, Variables
-from nacre.shell.text import clean
-from nacre.shell.walk import Walker
-from nacre.shell.words import TooDeep
+from nacre.shell.env_code import runs_code
+from nacre.shell.interpreter.interpreter import Walker
+from nacre.shell.interpreter.state import State, Variables
+from nacre.shell.registry import FOLLOWERS
+from nacre.shell.symbolic import clean
+from nacre.shell.syntax.parser import parse
+from nacre.shell.syntax.words import TooDeep
+from nacre.shell.values.values import Value
 
 __all__ = ["Command", "Opened", "Script", "read"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from nacre.shell.arities import SHAPES
+from nacre.shell.option_tables import SHAPES
 from nacre.shell.options import Given, Shape, taking
-from nacre.shell.syntax import Block
-from nacre.shell.text import could_be, shown
+from nacre.shell.symbolic import could_be, shown
+from nacre.shell.syntax.nodes import Block
 
 _NOTHING: Mapping[str, str] = {}
 _ANY = Shape()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from nacre.patterns import later
+from nacre.base.lazy_regex import later
 
 _ASSIGNMENT = later(r"[A-Za-z_][\w%]*=", re.ASCII)
 _OFF = ("false", "no", "0", "none")

@@ -9,9 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nacre.tasks.log import Output
-    from nacre.tasks.matching import Match
-    from nacre.tasks.task import Task
+    from nacre.tasks.match import Match
+    from nacre.tasks.store.log_reader import Output
+    from nacre.tasks.store.task import Task
     from nacre.tasks.tasks import Tasks
     from nacre.tasks.wait import Exit, Port, Quiet, Waited
 
@@ -19,11 +19,11 @@ __all__ = ["Exit", "Match", "Output", "Port", "Quiet", "Task", "Tasks", "Waited"
 
 _HOMES = {
     "Exit": "wait",
-    "Match": "matching",
-    "Output": "log",
+    "Match": "match",
+    "Output": "store.log_reader",
     "Port": "wait",
     "Quiet": "wait",
-    "Task": "task",
+    "Task": "store.task",
     "Tasks": "tasks",
     "Waited": "wait",
 }

@@ -7,10 +7,10 @@ import contextlib
 import os
 from collections.abc import AsyncGenerator
 
-from nacre.tasks.folders import open_store
-from nacre.tasks.look import is_id, look, names_in
-from nacre.tasks.place import Place
-from nacre.tasks.task import Task
+from nacre.tasks.handle import Place
+from nacre.tasks.store.directory import open_store
+from nacre.tasks.store.status import is_id, look, names_in
+from nacre.tasks.store.task import Task
 
 
 async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]:

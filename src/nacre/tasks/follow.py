@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from nacre.frozen import replace
-from nacre.tasks.folders import Unusable
-from nacre.tasks.log import LIMIT, Output, output_soon
-from nacre.tasks.place import Place
+from nacre.base.frozen import replace
+from nacre.tasks.handle import Place
+from nacre.tasks.store.directory import Unusable
+from nacre.tasks.store.log_reader import LIMIT, Output, output_soon
 
 _PAUSE = 0.05
 

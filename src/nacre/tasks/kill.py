@@ -14,20 +14,20 @@ import signal
 import time
 from collections.abc import Collection
 
+from nacre.base.frozen import replace
+from nacre.base.system import LINUX
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
-from nacre.keeper import processes
-from nacre.keeper.folder import PROCESS
-from nacre.keeper.proc import proc_problem
-from nacre.keeper.processes import Seen, tag_in
+from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.proc_check import proc_problem
+from nacre.keeper.protocol.procfs import Seen, tag_in
+from nacre.keeper.protocol.task_dir import PROCESS
 from nacre.result import Process
-from nacre.system import LINUX
-from nacre.tasks.control import Line
-from nacre.tasks.facts import Begun, begun_from
-from nacre.tasks.folders import Unusable
-from nacre.tasks.look import same_boot
-from nacre.tasks.place import Place
-from nacre.tasks.task import Task
+from nacre.tasks.handle import Place
+from nacre.tasks.store.control_client import Line
+from nacre.tasks.store.directory import Unusable
+from nacre.tasks.store.records import Begun, begun_from
+from nacre.tasks.store.status import same_boot
+from nacre.tasks.store.task import Task
 
 _LATE = 15.0
 """Seconds beyond the grace in which a keeper has ended it, or will not."""
@@ -95,8 +95,8 @@ def _wake(begun: Begun | None) -> None:
     known = begun is not None and begun.keeper > 1 and begun.keeper_start and same_boot(begun.boot)
     if proc_problem():
         return  # its number is another's here
-    if begun is not None and known and processes.started(begun.keeper) == begun.keeper_start:
-        seen = processes.look(begun.keeper)
+    if begun is not None and known and procfs.started(begun.keeper) == begun.keeper_start:
+        seen = procfs.look(begun.keeper)
         if seen is None or seen.command not in _KEEPERS:
             return
         with contextlib.suppress(OSError):
@@ -135,7 +135,7 @@ async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task
         told |= _signal(fresh, begun, known, signal.SIGKILL if killing else number)
         await asyncio.sleep(pause)
         pause = min(_LAST_PAUSE, pause * 1.5)
-    rest = [Process(seen.pid, seen.pgid, processes.command_line(seen)) for seen in left.values()]
+    rest = [Process(seen.pid, seen.pgid, procfs.command_line(seen)) for seen in left.values()]
     return replace(task, running=tuple(rest))
 
 
@@ -155,13 +155,13 @@ def remains(begun: Begun, known: dict[int, int] | None = None) -> dict[int, Seen
         return {}
     known = {} if known is None else known
     if LINUX:
-        found = processes.tagged(begun.tag, begun.tag) if begun.tag >= _LOWEST_TAG else {}
+        found = procfs.tagged(begun.tag, begun.tag) if begun.tag >= _LOWEST_TAG else {}
         if (first := _first_process(begun)) is not None:
-            found |= processes.tree({first.pid, *(_group(first.pgid) if first.pgid == begun.pgid else ())})
-        found |= processes.tree({pid for pid, start in known.items() if processes.started(pid) == start})
-        known.update({pid: start for pid in found.keys() - known.keys() if (start := processes.started(pid))})
+            found |= procfs.tree({first.pid, *(_group(first.pgid) if first.pgid == begun.pgid else ())})
+        found |= procfs.tree({pid for pid, start in known.items() if procfs.started(pid) == start})
+        known.update({pid: start for pid in found.keys() - known.keys() if (start := procfs.started(pid))})
     else:
-        rows = [seen for seen in processes.listing() if seen.alive and begun.tag]
+        rows = [seen for seen in procfs.listing() if seen.alive and begun.tag]
         found = {seen.pid: seen for seen in rows if tag_in(seen.command) == begun.tag}
     found.pop(os.getpid(), None)
     return found
@@ -171,19 +171,19 @@ def _group(pgid: int) -> list[int]:
     if pgid <= 1:
         return []
     numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    return [pid for pid in numbers if (seen := processes.look(pid)) is not None and seen.pgid == pgid]
+    return [pid for pid in numbers if (seen := procfs.look(pid)) is not None and seen.pgid == pgid]
 
 
 def _first_process(begun: Begun) -> Seen | None:
     """The process that the task began with, if it lives. Anybody can write its number and its start into a file: it
     has to carry the tag, or be a shell of nacre's, which may have shed it."""
-    if begun.pid <= 1 or not begun.start or not begun.boot or processes.started(begun.pid) != begun.start:
+    if begun.pid <= 1 or not begun.start or not begun.boot or procfs.started(begun.pid) != begun.start:
         return None
-    seen = processes.look(begun.pid)
+    seen = procfs.look(begun.pid)
     if seen is None:
         return None
-    has_tag = begun.tag >= _LOWEST_TAG and processes.tag_of(begun.pid) == begun.tag
-    return seen if has_tag or processes.is_fork(seen) else None
+    has_tag = begun.tag >= _LOWEST_TAG and procfs.tag_of(begun.pid) == begun.tag
+    return seen if has_tag or procfs.is_fork(seen) else None
 
 
 def _signal(pids: Collection[int], begun: Begun, known: dict[int, int], number: int) -> set[int]:

@@ -9,9 +9,9 @@ import stat
 from typing import NoReturn
 
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import STDIN
-from nacre.tasks.folders import Unusable
-from nacre.tasks.place import Place
+from nacre.keeper.protocol.task_dir import STDIN
+from nacre.tasks.handle import Place
+from nacre.tasks.store.directory import Unusable
 
 _PIPE = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _PAUSE = 0.02

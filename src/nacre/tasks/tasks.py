@@ -17,21 +17,21 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NoReturn
 
-from nacre.blocking import blocking
+from nacre.base.threads import blocking
 from nacre.errors import InvalidRequest
-from nacre.keeper.folder import LIVE
-from nacre.tasks.folders import Unusable, open_store
-from nacre.tasks.log import LIMIT, Output, output_of
-from nacre.tasks.look import look, names_in
-from nacre.tasks.names import no_such_task, resolve
-from nacre.tasks.place import Place
-from nacre.tasks.store import KEPT, KEPT_BYTES, KEPT_FOR, default_directory
-from nacre.tasks.task import Task
+from nacre.keeper.protocol.task_dir import LIVE
+from nacre.planning.validate import absolute, encoded, size_of
+from nacre.tasks.handle import Place
+from nacre.tasks.ids import no_such_task, resolve
+from nacre.tasks.store.directory import Unusable, open_store
+from nacre.tasks.store.log_reader import LIMIT, Output, output_of
+from nacre.tasks.store.status import look, names_in
+from nacre.tasks.store.store import KEPT, KEPT_BYTES, KEPT_FOR, default_directory
+from nacre.tasks.store.task import Task
 from nacre.types import StrPath
-from nacre.validate import absolute, encoded, size_of
 
 if TYPE_CHECKING:
-    from nacre.tasks.sweep import Cleaned
+    from nacre.tasks.clean import Cleaned
     from nacre.tasks.wait import Until, Waited
 
 
@@ -147,7 +147,7 @@ class Tasks:
 
     def clean(self, *, older_than: float = KEPT_FOR, keep_bytes: int = KEPT_BYTES, keep: int = KEPT) -> Cleaned:
         """Remove what has ended: older than so many seconds, and the oldest while there are more than that."""
-        from nacre.tasks.sweep import clean
+        from nacre.tasks.clean import clean
 
         return clean(self.directory, older_than=older_than, keep_bytes=keep_bytes, keep=keep)
 

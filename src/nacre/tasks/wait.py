@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
+from nacre.base.frozen import frozen
 from nacre.errors import InvalidRequest
-from nacre.frozen import frozen
 from nacre.tasks.follow import follow
-from nacre.tasks.matching import Lines, Match
-from nacre.tasks.place import Place
-from nacre.tasks.task import Task
+from nacre.tasks.handle import Place
+from nacre.tasks.match import Lines, Match
+from nacre.tasks.store.task import Task
 
 _BLOCK = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost")

@@ -9,9 +9,9 @@ It is a `Bash`: planned, checked, observed and put into words by the same code, 
 that nobody expected fails the test. `pytest_plugins = ["nacre.testing.plugin"]` gives the fixture `scripted_bash`.
 """
 
-from nacre.testing.asserting import assert_not_ran, assert_ran
+from nacre.testing.assertions import assert_not_ran, assert_ran
 from nacre.testing.bash import Asked, ScriptedBash
-from nacre.testing.making import result
+from nacre.testing.results import result
 from nacre.testing.script import Reply, UnexpectedCommand
 
 __all__ = ["Asked", "Reply", "ScriptedBash", "UnexpectedCommand", "assert_not_ran", "assert_ran", "result"]

@@ -14,13 +14,15 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from itertools import count
 
+from nacre.approval.approve import permission
+from nacre.base.frozen import frozen, replace
+from nacre.bash import Bash, Carry, collector_for, unrun
 from nacre.engines import Local
 from nacre.environment import host_environment
-from nacre.frozen import frozen, replace
+from nacre.execution.foreground import goes_on
+from nacre.observe.dispatch import Watch
 from nacre.observe.events import Observer
-from nacre.observe.watch import Watch
-from nacre.permission import permission
-from nacre.plan import plan_for
+from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT, Profile
 from nacre.result import (
     Cancelled,
@@ -39,13 +41,11 @@ from nacre.result import (
     TaskRef,
     TimedOut,
 )
-from nacre.sandbox import landlock
-from nacre.sandbox.kernel import Kernel
-from nacre.tasks.following import goes_on
-from nacre.tasks.making import place_for
-from nacre.testing.making import PID, encoded, reference
+from nacre.sandbox.kernel import landlock
+from nacre.sandbox.probe import Kernel
+from nacre.tasks.create import place_for
+from nacre.testing.results import PID, encoded, reference
 from nacre.testing.script import Answer, Matcher, Reply, Script, UnexpectedCommand
-from nacre.tool import Bash, Carry, collector_for, unrun
 from nacre.types import Plan, Request, ToolContext
 
 _ABLE = Kernel(machine="x86_64", landlock=landlock.NEWEST, seccomp=True, mounts=True, terminals=True, networks=True)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from nacre.frozen import field, frozen
+from nacre.base.frozen import field, frozen
 from nacre.result import Outcome, Result
 from nacre.types import Request
 

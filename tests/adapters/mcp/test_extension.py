@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp_types import CallToolResult, Request, RequestParams, Result
 
-from nacre.adapters.mcp.extension import Deadlines
+from nacre.adapters.mcp.tools.tasks_extension import Deadlines
 from nacre.tasks import Tasks
 from tests.adapters.mcp.door import Raw, parameters, raw, text_of
 from tests.support.lifeline import Gate, Lifeline

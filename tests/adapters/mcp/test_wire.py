@@ -246,7 +246,7 @@ def test_output_that_is_let_through_does_not_reach_the_protocol(stderr: int, tmp
 def test_nothing_that_is_printed_reaches_the_protocol() -> None:
     program = """
         import os, subprocess, sys, warnings
-        from nacre.adapters.mcp.wire import guarded
+        from nacre.adapters.mcp.transport.private_stdio import guarded
 
         wire = guarded()
         print("a print", flush=True)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from nacre import InvalidRequest, check
-from nacre.asked import request_from
 from nacre.compat.mycode import BashExecutor
 from nacre.profiles import named
+from nacre.profiles.answer_format import Fields
 from nacre.profiles.mycode import DEFAULT_CONFIG, MYCODE, mycode
-from nacre.profiles.view import Fields
+from nacre.toolcall.parse import request_from
 from nacre.types import MIB, Request
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nacre import Bash, Limits, ToolContext
 from nacre.compat.mycode import BashExecutor
-from nacre.plan import plan_for
+from nacre.planning.plan import plan_for
 from nacre.profiles.mycode import LIMITS, MYCODE
 from nacre.types import GIB, MIB, Request
 from tests.support import confined

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nacre import Bash, InvalidRequest, ToolContext
-from nacre.asked import request_from
-from nacre.plan import plan_for
+from nacre.planning.plan import plan_for
 from nacre.profiles.mycode import MYCODE, mycode
+from nacre.toolcall.parse import request_from
 from nacre.types import Request
 
 BASH = Bash("mycode")

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request, ToolContext
-from nacre.asked import request_from
 from nacre.compat.mycode import BashExecutor
 from nacre.profiles.mycode import MYCODE
 from nacre.result import Captured, Chunk, Exited, Refused, Result, Running, TaskRef
-from nacre.views.live import Live
-from nacre.views.look import Look
+from nacre.toolcall.parse import request_from
+from nacre.views.console.capabilities import Look
+from nacre.views.console.live import Live
 from nacre.views.panels.background import background_box
-from nacre.views.panels.notices import refusal
-from nacre.views.panels.paint import render
+from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
 from nacre.views.panels.streamed import streamed
+from nacre.views.panels.style import render
 from tests.support.lifeline import Lifeline
 from tests.support.said import said
 

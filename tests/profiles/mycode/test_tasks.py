@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Bash, NacreError, ToolContext
 from nacre.compat.mycode import BashExecutor, BashOutput, TaskManager
-from nacre.tasks import tools
+from nacre.toolcall import task_tools
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import PATIENCE, until
 
@@ -205,7 +205,7 @@ async def listing(executor: BashExecutor) -> str:
 
 @pytest.mark.req("M-06")
 async def test_the_tool_for_results_is_the_one_that_the_description_names() -> None:
-    names = [definition["name"] for definition in tools.definitions()]
+    names = [definition["name"] for definition in task_tools.definitions()]
     assert "TaskOutput" in names
     assert "TaskOutput" in Bash("mycode").definition()["description"]
 

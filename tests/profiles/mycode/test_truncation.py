@@ -12,8 +12,8 @@ from nacre import Bash, Limits, ToolContext
 from nacre.compat.mycode import BashExecutor
 from nacre.profiles.mycode import mycode
 from nacre.types import MIB
-from nacre.views.answers.fields import shortened
-from nacre.views.answers.whole import Whole
+from nacre.views.answers.json_object import shortened
+from nacre.views.answers.stream_text import Whole
 
 BASH = Bash("mycode")
 PYTHON = f"{shlex.quote(sys.executable)} -IS"

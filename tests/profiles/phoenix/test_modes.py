@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, ToolContext
-from nacre.asked import request_from
-from nacre.frozen import replace
-from nacre.plan import plan_for
+from nacre.base.frozen import replace
+from nacre.planning.plan import plan_for
 from nacre.profiles.phoenix import PHOENIX
 from nacre.result import Signalled
 from nacre.tasks import Match, Tasks
+from nacre.toolcall.parse import request_from
 from tests.profiles.phoenix.conftest import Ask
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline

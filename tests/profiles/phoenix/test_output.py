@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Limits, ToolContext
+from nacre.profiles.answer_format import Combined
 from nacre.profiles.phoenix import PHOENIX
-from nacre.profiles.view import Combined
 from nacre.result import Captured, Lost, NotStarted, Outcome, Result
 from nacre.views.answers import answer
 from tests.profiles.phoenix.conftest import Ask

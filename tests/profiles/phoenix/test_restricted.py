@@ -11,9 +11,9 @@ from typing import ClassVar
 import pytest
 
 from nacre import AccessUnavailable, Bash, Limits, ToolContext
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.profiles.phoenix import PHOENIX
-from nacre.sandbox import kernel as kernels
+from nacre.sandbox import probe as kernels
 from nacre.types import Access
 from nacre.views.answers import Answer
 from tests.support.confined import HERE, PYTHON, confined

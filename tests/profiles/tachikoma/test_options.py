@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from nacre.base.frozen import replace
 from nacre.compat.tachikoma import BashOptions, OptionValues, PrimitiveContext, Validation, bash
 from nacre.environment.build import DEFAULT_PATH
-from nacre.environment.quiet import QUIET
-from nacre.frozen import replace
-from nacre.keeper.processes import TAG_VARIABLE
+from nacre.environment.noninteractive import QUIET
+from nacre.keeper.protocol.procfs import TAG_VARIABLE
 from nacre.profiles.tachikoma import TACHIKOMA, tachikoma
 from nacre.types import MIB
 

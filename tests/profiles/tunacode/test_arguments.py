@@ -210,7 +210,7 @@ def test_importing_it_loads_nothing_that_runs_or_draws() -> None:
     program = """
         import sys
         import nacre.compat.tunacode
-        heavy = {"asyncio", "rich", "pydantic_ai", "subprocess", "nacre.tool", "nacre.profiles"}
+        heavy = {"asyncio", "rich", "pydantic_ai", "subprocess", "nacre.bash", "nacre.profiles"}
         print(sorted(heavy & set(sys.modules)))
     """
     assert run_host(program) == "[]\n"

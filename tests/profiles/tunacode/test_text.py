@@ -10,10 +10,10 @@ import pytest
 from nacre import Bash, Limits, ToolContext
 from nacre.compat import tunacode as tuna
 from nacre.compat.tunacode import BashData, BashText, bash, make_bash
+from nacre.profiles.answer_format import Report
 from nacre.profiles.tunacode import LOCAL, STANDARD, TUNACODE, tunacode
-from nacre.profiles.view import Report
-from nacre.views.answers.explained import explained
 from nacre.views.answers.report import MARK, layout, shortened
+from nacre.views.answers.stderr_explained import explained
 
 plain = make_bash(strict_characters=False)
 local = make_bash(strict_characters=False, local_mode=True)

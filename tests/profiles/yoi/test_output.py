@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Limits, ToolContext
+from nacre.base.frozen import replace
 from nacre.compat.yoi import BashTool, ToolOutput
-from nacre.frozen import replace
-from nacre.profiles.view import Summary
+from nacre.profiles.answer_format import Summary
 from nacre.profiles.yoi import YOI
 from tests.profiles.yoi.conftest import Execute
 from tests.support.hosts import run_host

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nacre.asked import request_from
 from nacre.compat.yoi import BashTool, InvalidArgument
-from nacre.plan import plan_for
+from nacre.planning.plan import plan_for
 from nacre.profiles.yoi import YOI
+from nacre.toolcall.parse import request_from
 from nacre.types import ToolContext
 from tests.profiles.yoi.conftest import Execute
 from tests.support.lifeline import Lifeline

@@ -8,11 +8,11 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS, Resource, ResourceTemplate, TextResourceContents
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from nacre.adapters.mcp.extension import result_from
-from nacre.adapters.mcp.told import sayable
+from nacre.adapters.mcp.tools.results import sayable
+from nacre.adapters.mcp.tools.tasks_extension import result_from
+from nacre.ansi.decode import clean
 from nacre.errors import NacreError
-from nacre.hidden import Hidden
-from nacre.output.decode import clean
+from nacre.redact.redactor import Hidden
 from nacre.tasks import Tasks
 
 TEMPLATE = "nacre://tasks/{id}/log"

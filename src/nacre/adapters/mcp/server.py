@@ -10,12 +10,12 @@ from mcp.server.lowlevel import Server
 
 from nacre import __version__
 from nacre.adapters.mcp import resources
-from nacre.adapters.mcp.extension import EXTENSION, TaskMethods, TaskParams, hidden_from
-from nacre.adapters.mcp.running import Runner
 from nacre.adapters.mcp.settings import Settings
-from nacre.adapters.mcp.tools import Tools
+from nacre.adapters.mcp.tools.list import Tools
+from nacre.adapters.mcp.tools.run import Runner
+from nacre.adapters.mcp.tools.tasks_extension import EXTENSION, TaskMethods, TaskParams, hidden_from
+from nacre.bash import Bash
 from nacre.tasks import Tasks
-from nacre.tool import Bash
 
 
 def server_for(settings: Settings, *, max_running: int | None = None) -> Server[Any]:

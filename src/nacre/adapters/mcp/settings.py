@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.frozen import frozen
+from nacre.base.frozen import frozen
 from nacre.observe.events import Observer
 from nacre.profiles import DEFAULT, Profile
 from nacre.types import Access, ToolContext

@@ -7,26 +7,26 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, TypeAlias, cast
 
-from nacre.asked import request_from
-from nacre.checking import check
-from nacre.compat.mycode.pieces import Pieces
+from nacre.approval.check import check
+from nacre.base.frozen import frozen
+from nacre.bash import Bash
+from nacre.compat.mycode.masked_stream import Pieces
 from nacre.compat.mycode.tasks import TaskManager
 from nacre.compat.mycode.types import BashOutput, Safety, StreamEvent
 from nacre.engines import LOCAL, Engine
 from nacre.environment import host_environment, login_environment
 from nacre.errors import InvalidRequest
-from nacre.frozen import frozen
-from nacre.plan import hidden_for
+from nacre.planning.plan import hidden_for
+from nacre.profiles.answer_format import Fields
 from nacre.profiles.mycode import Config, mycode
-from nacre.profiles.view import Fields
 from nacre.result import Chunk, Ended, Event, Result, StreamName
-from nacre.schema import input_schema
 from nacre.session import Session
-from nacre.tool import Bash
+from nacre.toolcall.parse import request_from
+from nacre.toolcall.schema import input_schema
 from nacre.types import Request, StrPath, ToolContext
 from nacre.views.answers import answer
-from nacre.views.answers.fields import ending, exit_code, shortened
-from nacre.views.answers.whole import Whole
+from nacre.views.answers.json_object import ending, exit_code, shortened
+from nacre.views.answers.stream_text import Whole
 
 Context: TypeAlias = ToolContext | Mapping[str, Any] | Session | None
 """`{"cwd": …}`; a ToolContext, for all that nacre can do; a Session, for a directory that stays."""

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from nacre.compat.mycode.types import TaskInfo
 from nacre.errors import NoSuchTask
-from nacre.tasks import tools
-from nacre.tasks.task import Task
+from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
+from nacre.toolcall import task_tools
 from nacre.types import StrPath
 
 
@@ -58,13 +58,15 @@ class TaskManager:
 
     async def listing(self, *, all: bool = True) -> str:
         """What `/tasks` shows."""
-        texts = [await tools.call("TaskList", {"all": all}, tasks) for tasks in self._stores() if tasks.list(all=all)]
+        texts = [
+            await task_tools.call("TaskList", {"all": all}, tasks) for tasks in self._stores() if tasks.list(all=all)
+        ]
         return "\n".join(texts) or "There are no tasks."
 
     async def task_output(self, arguments: Mapping[str, Any]) -> str:
-        """What the TaskOutput tool answers; its definition is in `nacre.tasks.tools.definitions()`."""
+        """What the TaskOutput tool answers; its definition is in `nacre.toolcall.task_tools.definitions()`."""
         id = arguments.get("task_id")
-        return await tools.call("TaskOutput", arguments, self._home(id) if isinstance(id, str) else self.tasks)
+        return await task_tools.call("TaskOutput", arguments, self._home(id) if isinstance(id, str) else self.tasks)
 
     def _stores(self) -> builtins.list[Tasks]:
         first = self.tasks

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from nacre.base.frozen import field, frozen, replace
 from nacre.compat.tachikoma.errors import Validation
-from nacre.frozen import field, frozen, replace
 from nacre.profiles.tachikoma import BLOCKED, MAX_OUTPUT
 from nacre.types import Leftovers, StrPath
 

@@ -11,17 +11,17 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from nacre.base.frozen import frozen, replace
+from nacre.bash import Bash
 from nacre.compat.tachikoma.context import PrimitiveContext
 from nacre.compat.tachikoma.errors import CommandFailed, Io, PathNotAllowed, PrimitiveError, Validation
 from nacre.compat.tachikoma.options import BashOptions, OptionValues
 from nacre.compat.tachikoma.validator import LOG, CommandValidator, refused
 from nacre.errors import InvalidRequest, KeeperFailed
 from nacre.errors import PathNotAllowed as Outside
-from nacre.frozen import frozen, replace
-from nacre.output.secrets import mask
 from nacre.profiles.tachikoma import EMPTY, Pattern, tachikoma
+from nacre.redact.mask import mask
 from nacre.result import Ended, Result, Started
-from nacre.tool import Bash
 from nacre.types import Request, ToolContext
 from nacre.views.answers import answer
 from nacre.views.answers.streams import NO_CODE

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from nacre.checking import examine
+from nacre.approval.check import examine
 from nacre.compat.tachikoma.errors import Validation
 from nacre.errors import CheckUnavailable, InvalidRequest
 from nacre.policy.policy import Policy

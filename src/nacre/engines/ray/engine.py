@@ -9,33 +9,33 @@ from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from nacre.access import confine
+from nacre.base.frozen import replace
 from nacre.cancel import Cancel
-from nacre.directories import directory_for
 from nacre.engines.engine import Engine, asked_for
-from nacre.engines.ray.agents import Agents
-from nacre.engines.ray.cluster import check_not_forked, connect, forked, load
-from nacre.engines.ray.cluster_tasks import ClusterTasks
-from nacre.engines.ray.connection import Connection, NodeLost
-from nacre.engines.ray.demand import AT, Demand
-from nacre.engines.ray.leases import Leases
-from nacre.engines.ray.names import result_at
-from nacre.engines.ray.places import Places
+from nacre.engines.ray.cluster.connect import check_not_forked, connect, forked, load
+from nacre.engines.ray.cluster.connection import Connection, NodeLost
+from nacre.engines.ray.cluster.futures import looked_at
+from nacre.engines.ray.node.agent_pool import Agents
+from nacre.engines.ray.node.payload import MARK, Asked, Sent, lean, sendable
+from nacre.engines.ray.node.task_ids import result_at
+from nacre.engines.ray.node.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
+from nacre.engines.ray.placement.leases import Leases
+from nacre.engines.ray.placement.resources import AT, Demand
+from nacre.engines.ray.placement.slots import Places
+from nacre.engines.ray.placement.throttle import Turns
 from nacre.engines.ray.run import RayRun
 from nacre.engines.ray.tasks import RayTasks
-from nacre.engines.ray.travel import MARK, Asked, Sent, lean, sendable
-from nacre.engines.ray.turns import Turns
-from nacre.engines.ray.waiting import looked_at
-from nacre.engines.ray.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
+from nacre.engines.ray.tasks_adapter import ClusterTasks
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.frozen import replace
+from nacre.execution.start import unless_cancelled
+from nacre.planning.access import confine
+from nacre.planning.paths import directory_for
 from nacre.result import Cancelled, Ended, Event, Lost, Result, Started
-from nacre.sandbox.plan import Enforceable
-from nacre.starting import unless_cancelled
+from nacre.sandbox.resolve import Enforceable
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
-    from nacre.keeper.client import Folder
+    from nacre.keeper.client.connection import Folder
     from nacre.tasks import Tasks
 
 _ID_DIGITS = 56
@@ -103,7 +103,7 @@ class RayEngine(Engine):
     @property
     def confines(self) -> bool:
         """As far as can be known here: each node is asked again, and does not run what it cannot confine."""
-        from nacre.sandbox.kernel import kernel
+        from nacre.sandbox.probe import kernel
 
         return kernel().confines
 

@@ -13,20 +13,20 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nacre.base.frozen import replace
 from nacre.cancel import Cancel
-from nacre.engines.ray.agents import Agents, Reached
-from nacre.engines.ray.connection import Connection, LeftCluster, NodeLost
-from nacre.engines.ray.demand import Lease
-from nacre.engines.ray.names import final_at
-from nacre.engines.ray.places import Places
-from nacre.engines.ray.travel import Final, Sent
-from nacre.engines.ray.waiting import looked_at
+from nacre.engines.ray.cluster.connection import Connection, LeftCluster, NodeLost
+from nacre.engines.ray.cluster.futures import looked_at
+from nacre.engines.ray.node.agent_pool import Agents, Reached
+from nacre.engines.ray.node.payload import Final, Sent
+from nacre.engines.ray.node.task_ids import final_at
+from nacre.engines.ray.placement.resources import Lease
+from nacre.engines.ray.placement.slots import Places
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.frozen import replace
-from nacre.keeper.happenings import Happening, Printed, Stopped, Vanished
-from nacre.keeper.run import CANCEL
+from nacre.execution.start import unless_cancelled
+from nacre.keeper.client.events import Happening, Printed, Stopped, Vanished
+from nacre.keeper.server.run import CANCEL
 from nacre.result import TaskRef
-from nacre.starting import unless_cancelled
 from nacre.types import Plan
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ import builtins
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nacre.engines.ray.cluster import nodes
-from nacre.engines.ray.connection import NodeLost
-from nacre.engines.ray.names import at, output_at, parted, task_at, waited_at
-from nacre.engines.ray.waiting import asked_of, looked_at, while_answered
+from nacre.base.frozen import frozen
+from nacre.engines.ray.cluster.connect import nodes
+from nacre.engines.ray.cluster.connection import NodeLost
+from nacre.engines.ray.cluster.futures import asked_of, looked_at, while_answered
+from nacre.engines.ray.node.task_ids import at, output_at, parted, task_at, waited_at
 from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
-from nacre.frozen import frozen
-from nacre.tasks.log import LIMIT, Output
-from nacre.tasks.task import State, Task
+from nacre.planning.validate import absolute
+from nacre.tasks.store.log_reader import LIMIT, Output
+from nacre.tasks.store.task import State, Task
 from nacre.types import StrPath
-from nacre.validate import absolute
 
 if TYPE_CHECKING:
     from nacre.engines.ray.engine import RayEngine

@@ -16,77 +16,79 @@ _NODES = "rimraf rimraf@* del del-cli del-cli@*"
 LISTED: dict[str, tuple[str, ...]] = {
     module: tuple(names.split())
     for module, names in {
-        "chmod_777": "chmod",
-        "cloud_delete": "aws gcloud az gsutil",
-        "crontab_remove": "crontab",
-        "database_drop": (
+        "files.chmod_777": "chmod",
+        "services.cloud_delete": "aws gcloud az gsutil",
+        "system.crontab_remove": "crontab",
+        "services.database_drop": (
             "mysql psql clickhouse-client cqlsh sqlcmd cockroach mariadb mysqlsh redis-cli valkey-cli keydb-cli "
             "mongosh mongo dropdb mysqladmin mariadb-admin sqlite3 duckdb"
         ),
-        "database_reset": (
+        "services.database_reset": (
             "rails rake manage.py django-admin artisan mix prisma typeorm sequelize sequelize-cli supabase dotnet "
             "python python3 php ruby"
         ),
-        "decode_to_shell": "code",
-        "dev_tcp_shell": "/dev/",
-        "disk_format": (
+        "remote_code.decode_to_shell": "code",
+        "remote_code.dev_tcp_shell": "/dev/",
+        "system.disk_format": (
             "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.msdos mkfs.ntfs "
             "mkfs.exfat mkfs.f2fs mkfs.jfs mkfs.reiserfs mkfs.minix mkfs.nilfs2 mkfs.ocfs2 mkfs.gfs2 mkfs.hfsplus "
             "mke2fs mkswap mkdosfs mkntfs mkexfatfs newfs newfs_hfs newfs_apfs newfs_msdos mkudffs mkreiserfs "
             "pvcreate pvremove mkfs.* newfs_* fdisk cfdisk gdisk sfdisk sgdisk cryptsetup zfs mdadm zpool "
             "diskutil nvme bcachefs lvremove vgremove parted wipefs format"
         ),
-        "disk_write": f"{_WRITERS} blkdiscard badblocks hdparm",
-        "docker_prune": "docker podman nerdctl",
-        "download_to_shell": "code",
-        "find_delete": "find gfind rm unlink",
-        "find_delete_root": "find gfind rm unlink",
-        "firewall_flush": (
+        "system.disk_write": f"{_WRITERS} blkdiscard badblocks hdparm",
+        "services.docker_prune": "docker podman nerdctl",
+        "remote_code.download_to_shell": "code",
+        "files.find_delete": "find gfind rm unlink",
+        "files.find_delete_root": "find gfind rm unlink",
+        "system.firewall_flush": (
             "iptables ip6tables iptables-legacy iptables-nft ip6tables-legacy ip6tables-nft ufw nft pfctl "
             "systemctl service"
         ),
-        "fork_bomb": "bombs code",
-        "gh_delete": "gh glab",
-        "git_add_blind": "git",
-        "git_branch_delete_force": "git",
-        "git_checkout_discard": "git",
-        "git_clean": "git",
-        "git_history_rewrite": "git git-filter-repo git-filter-branch bfg",
-        "git_push_delete": "git",
-        "git_push_force": "git",
-        "git_reset_hard": "git",
-        "git_restore_discard": "git",
-        "git_rm_all": "git",
-        "git_stash_drop": "git",
-        "hidden_characters": "odd",
-        "history_erase": "history rm unlink shred truncate cp ln tee >",
-        "interpreter_destroys": "code",
-        "kill_everything": "kill pkill killall killall5",
-        "kill_own_runtime": "pkill killall",
-        "kill_parent": "kill",
-        "kubectl_delete_all": "kubectl oc k3s microk8s",
-        "move_history": "mv",
-        "move_system": "mv",
-        "move_to_null": "mv",
-        "netcat_shell": "nc ncat netcat nc.traditional nc.openbsd socat telnet",
-        "npm_unpublish": "npm pnpm",
-        "owner_recursive": "chmod chown chgrp",
-        "restricted_characters": "script",
-        "rm_precious": f"rm unlink {_NODES}",
-        "rm_root_or_home": f"rm {_NODES}",
-        "shred_wipe": "shred srm wipe",
-        "shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
-        "ssh_write": _WRITERS,
-        "terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
-        "too_complex": "unread",
-        "user_delete": "userdel deluser groupdel delgroup passwd dscl",
-        "write_etc": _WRITERS,
+        "process.fork_bomb": "bombs code",
+        "services.gh_delete": "gh glab",
+        "git.git_add_blind": "git",
+        "git.git_branch_delete_force": "git",
+        "git.git_checkout_discard": "git",
+        "git.git_clean": "git",
+        "git.git_history_rewrite": "git git-filter-repo git-filter-branch bfg",
+        "git.git_push_delete": "git",
+        "git.git_push_force": "git",
+        "git.git_reset_hard": "git",
+        "git.git_restore_discard": "git",
+        "git.git_rm_all": "git",
+        "git.git_stash_drop": "git",
+        "text.hidden_characters": "odd",
+        "system.history_erase": "history rm unlink shred truncate cp ln tee >",
+        "files.interpreter_destroys": "code",
+        "process.kill_everything": "kill pkill killall killall5",
+        "process.kill_own_runtime": "pkill killall",
+        "process.kill_parent": "kill",
+        "services.kubectl_delete_all": "kubectl oc k3s microk8s",
+        "files.move_history": "mv",
+        "files.move_system": "mv",
+        "files.move_to_null": "mv",
+        "remote_code.netcat_shell": "nc ncat netcat nc.traditional nc.openbsd socat telnet",
+        "services.npm_unpublish": "npm pnpm",
+        "files.owner_recursive": "chmod chown chgrp",
+        "text.restricted_characters": "script",
+        "files.rm_precious": f"rm unlink {_NODES}",
+        "files.rm_root_or_home": f"rm {_NODES}",
+        "files.shred_wipe": "shred srm wipe",
+        "system.shutdown": "shutdown reboot halt poweroff init telinit systemctl tee >",
+        "system.ssh_write": _WRITERS,
+        "services.terraform_destroy": "terraform tofu terragrunt pulumi cdktf cdk",
+        "text.too_complex": "unread",
+        "system.user_delete": "userdel deluser groupdel delgroup passwd dscl",
+        "system.write_etc": _WRITERS,
     }.items()
 }
 """Each with the commands it looks at, or with a word of `nacre.policy.rule`: `mkfs.*` is a family, `>` every one that
 writes to a file."""
 
 MODULES = tuple(LISTED)
+MODULES_BY_ID = {module.rpartition(".")[2].replace("_", "-"): module for module in LISTED}
+"""Modules by the id of their rule: a rule's file is named after its id."""
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}
 for _module, _commands in LISTED.items():
     for _command in _commands:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nacre.shell.command import Command
 from nacre.shell.options import Given, reading
-from nacre.shell.text import could_be, has_glob, shown
+from nacre.shell.symbolic import could_be, has_glob, shown
 
 __all__ = ["Given", "said", "sort", "tool"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, assert_never, cast
 
+from nacre.base.frozen import replace
 from nacre.errors import InvalidRequest
-from nacre.frozen import replace
-from nacre.profiles.view import Combined, Fields, Report, Streams, Summary, Text, View
+from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, Text, View
 from nacre.result import KINDS, Exited, Hides, Lost, NotStarted, Result
 from nacre.views.answers.answer import Answer
 
@@ -45,9 +45,9 @@ def problem(
     told = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
     made = Answer(text=said, data={"error": told}, error=error.code)
     if isinstance(view, Fields):
-        from nacre.views.answers import fields
+        from nacre.views.answers import json_object
 
-        made = fields.problem(made, str(error))
+        made = json_object.problem(made, str(error))
     if hidden is None:
         return made
     return replace(made, text=hidden.mask(made.text), data=hidden.mask_all(dict(made.data)))
@@ -60,9 +60,9 @@ def _shaped(result: Result, view: View, directory: str | None, name: str) -> Ans
 
             return text.answer(result, view, directory, name)
         case Fields():
-            from nacre.views.answers import fields
+            from nacre.views.answers import json_object
 
-            return fields.answer(result, view)
+            return json_object.answer(result, view)
         case Report():
             from nacre.views.answers import report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.frozen import field, frozen
+from nacre.base.frozen import field, frozen
 from nacre.result import Result
 
 

@@ -1,23 +1,23 @@
 """One stream as it came, the middle left out where it is too long, between lines that say how it ended.
 
-What is nacre's own begins with `[nacre: `; output that only looks like it is marked (`nacre.notes`).
+What is nacre's own begins with `[nacre: `; output that only looks like it is marked (`nacre.output.notes`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from nacre.capture.characters import broken, incomplete
-from nacre.notes import note
-from nacre.output.decode import clean
-from nacre.output.imitations import marked
-from nacre.output.secrets import mask
-from nacre.profiles.view import Combined
+from nacre.ansi.decode import clean
+from nacre.base.utf8 import broken, incomplete
+from nacre.output.notes import note
+from nacre.output.spoofed_notes import marked
+from nacre.profiles.answer_format import Combined
+from nacre.redact.mask import mask
 from nacre.result import Captured, NotStarted, Refused, Result, Running, Spill, TaskRef
 from nacre.views.answers.answer import Answer
-from nacre.views.model import DEFAULT, how, is_said
-from nacre.views.simplify import MOST, display
-from nacre.views.spilled import standing
+from nacre.views.console.short_command import MOST, display
+from nacre.views.model.text import DEFAULT, how, is_said
+from nacre.views.model.with_spill import standing
 
 _LINE = 100_000
 """Characters of a command on one line that is displayed whole, without going where it is already."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import signal
 from typing import assert_never
 
-from nacre.patterns import later
-from nacre.profiles.view import Report
+from nacre.base.lazy_regex import later
+from nacre.profiles.answer_format import Report
 from nacre.result import (
     KINDS,
     Cancelled,
@@ -30,8 +30,8 @@ from nacre.result import (
     TimedOut,
 )
 from nacre.views.answers.answer import Answer
-from nacre.views.answers.explained import explained
-from nacre.views.answers.whole import whole
+from nacre.views.answers.stderr_explained import explained
+from nacre.views.answers.stream_text import whole
 
 MARK = "\n...\n[truncated]\n...\n"
 NO_OUTPUT = "(no output)"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nacre.capture.characters import incomplete
-from nacre.frozen import frozen
-from nacre.output.secrets import mask
-from nacre.profiles.view import Streams
+from nacre.base.frozen import frozen
+from nacre.base.utf8 import incomplete
+from nacre.profiles.answer_format import Streams
+from nacre.redact.mask import mask
 from nacre.result import Captured, Exited, Hides, Lost, NotStarted, Refused, Result, describe
 from nacre.views.answers.answer import Answer
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from nacre.output.secrets import mask
-from nacre.profiles.view import Summary
+from nacre.profiles.answer_format import Summary
+from nacre.redact.mask import mask
 from nacre.result import (
     Cancelled,
     Captured,
@@ -28,7 +28,7 @@ from nacre.result import (
     describe,
 )
 from nacre.views.answers.answer import Answer
-from nacre.views.spilled import standing, written
+from nacre.views.model.with_spill import standing, written
 
 
 def answer(result: Result, view: Summary, directory: str | None, name: str) -> Answer:

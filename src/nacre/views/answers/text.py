@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from nacre.output.shape import Options
-from nacre.profiles.view import Text
+from nacre.profiles.answer_format import Text
 from nacre.result import Result, outcome_data
 from nacre.views.answers.answer import Answer
-from nacre.views.model import ModelOptions
-from nacre.views.spilled import for_model
+from nacre.views.model.text import ModelOptions
+from nacre.views.model.with_spill import for_model
 
 
 def answer(result: Result, view: Text, directory: str | None, name: str) -> Answer:

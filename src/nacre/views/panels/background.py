@@ -6,14 +6,14 @@ from rich import box
 from rich.panel import Panel
 from rich.text import Text
 
-from nacre.frozen import replace
+from nacre.base.frozen import replace
 from nacre.result import Result
-from nacre.views.escape import escaped
-from nacre.views.look import Look
-from nacre.views.masked import described, masked
-from nacre.views.panels.paint import Drawing, rule, said, style, titled
+from nacre.views.console.capabilities import Look
+from nacre.views.console.escape import escaped
+from nacre.views.console.masked import described, masked
+from nacre.views.console.viewport import viewport
 from nacre.views.panels.run import command_line, notes
-from nacre.views.viewport import viewport
+from nacre.views.panels.style import Drawing, rule, said, style, titled
 
 _STARTED = "Background Task Started"
 _NARROWEST = 50

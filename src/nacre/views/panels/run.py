@@ -14,7 +14,7 @@ from typing import assert_never
 
 from rich.text import Text
 
-from nacre.output.width import columns
+from nacre.ansi.width import columns
 from nacre.result import (
     Cancelled,
     Exited,
@@ -30,13 +30,13 @@ from nacre.result import (
     TimedOut,
 )
 from nacre.views.amounts import short_span
-from nacre.views.content import marks
-from nacre.views.escape import cut, escaped
-from nacre.views.look import Look
-from nacre.views.masked import described, masked
-from nacre.views.panels.paint import Drawing, rule, said, style, titled, wrapped
-from nacre.views.simplify import parted
-from nacre.views.viewport import MOST, Counts, Line, View, count_lines, viewport
+from nacre.views.console.capabilities import Look
+from nacre.views.console.escape import cut, escaped
+from nacre.views.console.highlight import marks
+from nacre.views.console.masked import described, masked
+from nacre.views.console.short_command import parted
+from nacre.views.console.viewport import MOST, Counts, Line, View, count_lines, viewport
+from nacre.views.panels.style import Drawing, rule, said, style, titled, wrapped
 
 
 def panel(

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from nacre.result import Result
-from nacre.views.escape import cut, escaped
-from nacre.views.look import Look
-from nacre.views.masked import described, masked
-from nacre.views.panels.paint import Drawing, rule, said
+from nacre.views.console.capabilities import Look
+from nacre.views.console.escape import cut, escaped
+from nacre.views.console.masked import described, masked
+from nacre.views.console.short_command import parted
+from nacre.views.console.viewport import MOST, View, viewport
 from nacre.views.panels.run import contents, duration, notes, status
-from nacre.views.simplify import parted
-from nacre.views.viewport import MOST, View, viewport
+from nacre.views.panels.style import Drawing, rule, said
 
 _NARROWEST = 16
 

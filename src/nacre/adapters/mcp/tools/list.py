@@ -1,0 +1,187 @@
+"""The tools that a server offers, and who answers each. What a client shows of them follows the access in force."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mcp import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    Tool,
+    ToolAnnotations,
+)
+
+from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.surrogates import check_text
+from nacre.adapters.mcp.tools import output_schemas, wait
+from nacre.adapters.mcp.tools.results import complaint, told
+from nacre.adapters.mcp.tools.run import Runner
+from nacre.adapters.mcp.tools.tasks_extension import hidden_from
+from nacre.adapters.mcp.tools.wait import fields
+from nacre.approval.check import check
+from nacre.bash import Bash
+from nacre.errors import NacreError
+from nacre.planning.paths import directory_for
+from nacre.redact.redactor import Hidden
+from nacre.tasks import Tasks
+from nacre.toolcall import task_tools
+from nacre.toolcall.arguments import Arguments
+from nacre.types import Access, Request
+
+CHECK = "CheckCommand"
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+_TASK_TOOLS = {
+    "TaskOutput": (_READS, output_schemas.ONE_TASK),
+    "TaskList": (_READS, output_schemas.TASKS),
+    "KillShell": (_ENDS, output_schemas.ONE_TASK),
+}
+
+
+class Tools:
+    def __init__(self, settings: Settings, bash: Bash, tasks: Tasks, runner: Runner) -> None:
+        self._settings, self._bash, self._tasks, self._runner = settings, bash, tasks, runner
+        self._own = bash.profile.tool.name
+        self.listed = [self._run_tool(), *self._task_tools(), self._wait_tool(), self._check_tool()]
+
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """What a tool takes."""
+        return next((tool.input_schema for tool in self.listed if tool.name == name), None)
+
+    async def call(
+        self, ctx: Any, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
+        name, arguments = params.name, params.arguments or {}
+        hidden = hidden_from(self._settings.context.secrets)
+        try:
+            check_text(params.meta)
+        except NacreError as error:
+            return complaint(error, hidden)
+        if name == self._own:
+            return await self._runner.run(ctx, params)
+        try:
+            if name in _TASK_TOOLS:
+                return await self._about_tasks(name, arguments, hidden)
+            if name == wait.NAME:
+                return await wait.wait(arguments, self._tasks, self._settings.budget, hidden)
+            if name == CHECK:
+                return await asyncio.to_thread(self._check, arguments)
+        except (NacreError, OSError) as error:
+            return complaint(error, hidden)
+        known = ", ".join(tool.name for tool in self.listed)
+        raise MCPError(code=INVALID_PARAMS, message=f"There is no tool {name!r:.60}. There are {known}.")
+
+    def _run_tool(self) -> Tool:
+        found = self._bash.definition(self._settings.context, dialect="mcp")
+        budget = (
+            f"Answers within {self._settings.budget:g} seconds, whatever is asked for: a command that takes longer "
+            f"goes on as a task, and TaskOutput or {wait.NAME} waits for it."
+        )
+        return Tool(
+            name=found["name"],
+            description=f"{found['description']}\n\n{budget}",
+            input_schema=found["inputSchema"],
+            output_schema=output_schemas.of_view(self._bash.profile.view),
+            annotations=hints(self._settings.access, partial=self._settings.context.allow_partial),
+        )
+
+    def _task_tools(self) -> list[Tool]:
+        return [
+            Tool(
+                name=each["name"],
+                description=each["description"],
+                input_schema=self._within_budget(each["input_schema"]),
+                output_schema=_TASK_TOOLS[each["name"]][1],
+                annotations=_TASK_TOOLS[each["name"]][0],
+            )
+            for each in task_tools.definitions()
+        ]
+
+    def _within_budget(self, schema: dict[str, Any]) -> dict[str, Any]:
+        properties = schema["properties"]
+        if "timeout" not in properties:
+            return schema
+        most = self._settings.budget
+        timeout = {**properties["timeout"], "default": min(properties["timeout"]["default"], most), "maximum": most}
+        return {**schema, "properties": {**properties, "timeout": timeout}}
+
+    async def _about_tasks(self, name: str, arguments: Mapping[str, Any], hidden: Hidden) -> CallToolResult:
+        given = dict(arguments)
+        if name == "TaskOutput" and isinstance(asked := given.get("timeout"), int | float):
+            given["timeout"] = min(asked, self._settings.budget)
+        elif name == "TaskOutput" and self._settings.budget < _default_timeout():
+            given["timeout"] = self._settings.budget
+        reply = await task_tools.reply(name, given, self._tasks, secrets=self._settings.context.secrets)
+        if reply.error:
+            return told(reply.text, None, error=reply.error)
+        return told(reply.text, {"text": reply.text, **await asyncio.to_thread(self._tasks_in, name, given, hidden)})
+
+    def _tasks_in(self, name: str, given: Mapping[str, Any], hidden: Hidden) -> dict[str, Any]:
+        """What a call was about, as data."""
+        if name == "TaskList":
+            found = self._tasks.list(all=Arguments(given).flag("all", default=False))
+            return {"tasks": hidden.mask_all([fields(task) for task in found[-task_tools.LISTED :]])}
+        task = self._tasks.get(task_tools.id_in(Arguments(given)))
+        return {"task": hidden.mask_all(fields(task))}
+
+    def _wait_tool(self) -> Tool:
+        return Tool(
+            name=wait.NAME,
+            description=wait.description(self._settings.budget),
+            input_schema=wait.schema(self._settings.budget),
+            output_schema=output_schemas.WAITED,
+            annotations=_READS,
+        )
+
+    def _check_tool(self) -> Tool:
+        text = {"type": "string"}
+        return Tool(
+            name=CHECK,
+            description=(
+                "Say whether a shell command may run: allow, ask a person first, or refuse, with the rule, the reason "
+                f"and what to do instead. Nothing is run; {self._own} checks by itself what it is given."
+            ),
+            input_schema={
+                "type": "object",
+                "properties": {
+                    "command": {**text, "description": "Shell text."},
+                    "cwd": {**text, "description": "Where it would run; relative to the working directory."},
+                    "env": {"type": "object", "additionalProperties": text, "description": "Variables it would get."},
+                    "stdin": {**text, "description": "Its input: a script, where a shell would read it."},
+                },
+                "required": ["command"],
+                "additionalProperties": False,
+            },
+            output_schema=output_schemas.VERDICT,
+            annotations=_READS,
+        )
+
+    def _check(self, arguments: Mapping[str, Any]) -> CallToolResult:
+        given = Arguments(arguments)
+        command, env = given.take("command"), given.strings("env") if given.has("env") else {}
+        cwd, stdin = given.take("cwd"), given.take("stdin")
+        given.check_rest()
+        place = directory_for(Request("true", cwd=cwd or None), self._settings.context)
+        verdict = check(command, cwd=place, env=env, stdin=stdin, policy=self._bash.profile.policy)
+        text = verdict.decision.value + ("" if verdict.allowed else f" ({verdict.rule}): {verdict.reason}")
+        return told(text, verdict.to_dict())
+
+
+def hints(access: Access, *, partial: bool) -> ToolAnnotations:
+    """For who decides whether a person is asked before a call. `partial`: the network may be open all the same."""
+    return ToolAnnotations(
+        read_only_hint=access == "restricted",
+        destructive_hint=access != "restricted",
+        idempotent_hint=False,
+        open_world_hint=access == "unrestricted" or partial,
+    )
+
+
+def _default_timeout() -> float:
+    """Of TaskOutput."""
+    return float(task_tools.definitions()[0]["input_schema"]["properties"]["timeout"]["default"])

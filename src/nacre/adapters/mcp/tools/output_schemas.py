@@ -1,0 +1,135 @@
+"""What each tool gives back as data, as JSON Schema: one for each of our shapes. Pure data.
+
+Nothing is forbidden that is not listed: an answer may learn to say more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, Text, View
+from nacre.result import KINDS
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_FLAG: dict[str, Any] = {"type": "boolean"}
+_WHOLE: dict[str, Any] = {"type": "integer"}
+_NUMBER: dict[str, Any] = {"type": "number"}
+_MAYBE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
+_MAYBE_WHOLE: dict[str, Any] = {"type": ["integer", "null"]}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_ANYTHING: dict[str, Any] = {"type": "object"}
+_CODE = {**_MAYBE_WHOLE, "description": "The shell's own; null if it has none: see the outcome."}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
+
+
+def of_view(view: View) -> dict[str, Any]:
+    """Of a run, in the shape of the profile."""
+    match view:
+        case Text():
+            kind = {"type": "string", "enum": list(KINDS.values())}
+            return _object(
+                {
+                    "text": _TEXT,
+                    "ok": _FLAG,
+                    "exit_code": _CODE,
+                    "outcome": _object({"kind": kind}),
+                    "duration_seconds": _NUMBER,
+                    "task_id": _MAYBE_TEXT,
+                    "output_file": _MAYBE_TEXT,
+                }
+            )
+        case Fields():
+            return _object(
+                {"success": _FLAG, "stdout": _TEXT, "stderr": _TEXT, "exit_code": _WHOLE, "duration_ms": _WHOLE},
+                {"truncated": _FLAG, "task_id": _TEXT, "output_file": _TEXT},
+            )
+        case Report():
+            return _object(
+                {
+                    "command": _TEXT,
+                    "exit_code": _CODE,
+                    "working_dir": _TEXT,
+                    "stdout": _TEXT,
+                    "stderr": _TEXT,
+                    "is_truncated": _FLAG,
+                    "outcome": _TEXT,
+                    "duration_ms": _WHOLE,
+                }
+            )
+        case Combined():
+            return _object(
+                {
+                    "command": _TEXT,
+                    "display": _TEXT,
+                    "output": _TEXT,
+                    "exit_code": _CODE,
+                    "timed_out": _FLAG,
+                    "truncated": _FLAG,
+                }
+            )
+        case Summary():
+            return _object(
+                {
+                    "summary": _TEXT,
+                    "content": _MAYBE_TEXT,
+                    "exit_code": _CODE,
+                    "timed_out": _FLAG,
+                    "bytes": _WHOLE,
+                    "output_file": _MAYBE_TEXT,
+                    "task_id": _MAYBE_TEXT,
+                    "remarks": _TEXTS,
+                }
+            )
+        case Streams():
+            return _object(
+                {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
+                {"error": _ANYTHING},
+            )
+        case _:
+            assert_never(view)
+
+
+_TASK = _object(
+    {
+        "id": _TEXT,
+        "state": {"type": "string", "enum": ["running", "ended", "lost", "broken"]},
+        "exit_code": _MAYBE_WHOLE,
+        "summary": _TEXT,
+        "command": _TEXT,
+        "description": _TEXT,
+        "cwd": _TEXT,
+        "pid": _MAYBE_WHOLE,
+        "bytes": _WHOLE,
+        "duration": _NUMBER,
+        "output_file": _TEXT,
+    }
+)
+TASK_FIELDS: tuple[str, ...] = tuple(_TASK["required"])
+"""Of `Task.to_dict`."""
+ONE_TASK = _object({"text": _TEXT, "task": _TASK})
+TASKS = _object({"text": _TEXT, "tasks": {"type": "array", "items": _TASK}})
+WAITED = _object(
+    {
+        "text": _TEXT,
+        "met": {**_TEXTS, "description": "Ids of those for which it came true."},
+        "ended": {**_TEXTS, "description": "Ids of those that ended without it."},
+        "timed_out": _FLAG,
+        "match": {"type": "object", "additionalProperties": _TEXT, "description": "The line that matched, by id."},
+        "tasks": {"type": "array", "items": _TASK},
+    }
+)
+VERDICT = _object(
+    {
+        "decision": {"type": "string", "enum": ["allow", "ask", "refuse"]},
+        "rule": _TEXT,
+        "reason": _TEXT,
+        "instead": _TEXT,
+        "span": {"type": "array", "items": _WHOLE},
+        "plain": _FLAG,
+        "unknown": _TEXTS,
+        "findings": {"type": "array", "items": _ANYTHING},
+    }
+)

@@ -1,0 +1,65 @@
+"""A run's events in, how far it is out: the last line it printed, how much, for how long.
+
+Says something when there is something new, and now and then in any case: a client that hears nothing gives up. Only
+whole lines are shown, masked together with what is before and after them: a secret may have several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nacre.ansi.decode import clean
+from nacre.redact.redactor import Hidden
+from nacre.result import Chunk
+from nacre.views.amounts import short_size, short_span
+
+_PAUSE = 0.5
+_SILENCE = 5.0
+"""Seconds after which something is said though nothing is new."""
+_KEPT = 8 * 1024
+"""Bytes of the end that are looked at for a line; more where a secret is long."""
+_SHOWN = 200
+_ENDS = re.compile(r"[\r\n]+")
+_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+class Progress:
+    def __init__(self, hidden: Hidden) -> None:
+        self._hidden = hidden
+        self._began = time.monotonic()
+        self._end = b""
+        self._kept = max(_KEPT, *(8 * len(value) for value in ("", *hidden.values())))
+        self.bytes = 0
+
+    def see(self, chunk: Chunk) -> None:
+        self.bytes += len(chunk.data)
+        self._end = (self._end + chunk.data)[-self._kept :]
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def line(self) -> str:
+        """The last whole one that is not empty."""
+        text = self._hidden.mask(self._end.decode("utf-8", "replace"), starts_cut=True, ends_cut=True)
+        whole = _ENDS.split(_COLOURS.sub("", text))[:-1]
+        text = next((line for each in reversed(whole) if (line := clean(each).strip())), "")
+        return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+    @property
+    def message(self) -> str:
+        line = self.line
+        return f"{short_span(self.elapsed)}, {short_size(self.bytes)}B" + (f": {line}" if line else "")
+
+    async def report(self, until: asyncio.Future[Any], say: Callable[[float, str], Awaitable[None]]) -> None:
+        """Until it is over: each time more seconds than before, and the message."""
+        told, at = 0, 0.0
+        while not (await asyncio.wait({until}, timeout=_PAUSE))[0]:
+            if self.bytes != told or self.elapsed - at >= _SILENCE:
+                told, at = self.bytes, self.elapsed
+                await say(round(at, 3), self.message)

@@ -1,0 +1,49 @@
+"""Answers in, results of the protocol out. Pure.
+
+A call that could not be meant is an error, and has a text alone: clients hold data against the tool's schema. Its code
+is in `_meta`, for programs. A command that failed is no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+
+from nacre.ansi.decode import clean
+from nacre.errors import InvalidRequest, NacreError
+from nacre.redact.redactor import Hidden
+from nacre.views.answers import Answer, problem
+
+CODE = "nacre/error"
+"""The key of an error's code."""
+
+
+def result_of(answer: Answer, *, shaped: bool) -> CallToolResult:
+    """`shaped`: its data are as the tool's schema has them."""
+    return told(answer.text, answer.data if shaped else None, error=answer.error)
+
+
+def told(text: str, data: Mapping[str, Any] | None, *, error: str = "") -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(text=clean(text))],
+        structured_content=None if data is None else sayable(dict(data)),
+        is_error=bool(error),
+        _meta={CODE: error} if error else None,
+    )
+
+
+def complaint(error: NacreError | OSError, hidden: Hidden) -> CallToolResult:
+    if isinstance(error, InvalidRequest):
+        return result_of(problem(error, hidden=hidden), shaped=False)
+    return told(hidden.mask(f"Error (failed): {error}"), None, error="failed")
+
+
+def sayable(data: Any) -> Any:
+    """Plain data as JSON takes it: no half characters, which names of files may hold."""
+    if isinstance(data, str):
+        return data if data.isascii() else data.encode("utf-8", "replace").decode()
+    if isinstance(data, Mapping):
+        return {str(name): sayable(value) for name, value in data.items()}
+    return [sayable(value) for value in data] if isinstance(data, list | tuple) else data

@@ -1,0 +1,169 @@
+"""The tasks extension of the protocol (io.modelcontextprotocol/tasks, revision 2026-07-28), for clients that have it.
+
+A call that is not over within the budget is answered with a handle; the client asks `tasks/get` until there is a
+result, and the model sees one answer. The handle is the id of a nacre task: it outlives this server, and another one
+can answer for it (which does not know how long the model wanted to wait). Clients without the extension get an answer
+that names the task. Of what the extension leaves to the server there is no `notifications/tasks`, and no task asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from mcp import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, RequestParams
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.tools.results import result_of
+from nacre.environment import host_environment
+from nacre.errors import InvalidRequest
+from nacre.redact.redactor import Hidden, remembered
+from nacre.result import Captured, Killed, Result, TaskRef
+from nacre.tasks import Task, Tasks
+from nacre.toolcall.task_tools import seconds
+from nacre.views.answers import answer
+
+EXTENSION = "io.modelcontextprotocol/tasks"
+_POLL = 1000
+"""Milliseconds."""
+
+
+class TaskParams(RequestParams):
+    task_id: str
+
+
+def has_tasks(ctx: Any) -> bool:
+    client = ctx.session.client_capabilities
+    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return modern and client is not None and EXTENSION in (client.extensions or {})
+
+
+def task_handle(task: Task) -> dict[str, Any]:
+    """In place of a result."""
+    return {"resultType": "task", **_state(task, "working")}
+
+
+class TaskMethods:
+    def __init__(self, settings: Settings, tasks: Tasks, deadlines: Deadlines) -> None:
+        self._settings, self._tasks, self._deadlines = settings, tasks, deadlines
+
+    async def get(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        task = await asyncio.to_thread(self._find, ctx, params)
+        if isinstance(task.outcome, Killed):
+            return _state(task, "cancelled")
+        if task.alive and task.duration < self._deadlines.of(task.id):
+            return _state(task, "working")
+        result = await asyncio.to_thread(self._result, task)
+        return {**_state(task, "completed"), "result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
+
+    async def cancel(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        task = await asyncio.to_thread(self._find, ctx, params)
+        await self._tasks.kill(task.id)
+        return {}
+
+    async def update(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        """Answers to questions of a task: it has none."""
+        await asyncio.to_thread(self._find, ctx, params)
+        return {}
+
+    def _find(self, ctx: Any, params: TaskParams) -> Task:
+        if not has_tasks(ctx):
+            raise MCPError(
+                code=MISSING_REQUIRED_CLIENT_CAPABILITY,
+                message="The client has not declared the tasks extension.",
+                data={"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
+            )
+        if ctx.request is not None and decode_header_value(ctx.request.headers.get(MCP_NAME_HEADER)) != params.task_id:
+            raise MCPError(code=HEADER_MISMATCH, message=f"{MCP_NAME_HEADER} is not the taskId of the request.")
+        try:
+            task = self._tasks.get(params.task_id)
+        except InvalidRequest as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        if task.id != params.task_id or task.outcome is None:  # the beginning of one; one that cannot be read
+            raise MCPError(code=INVALID_PARAMS, message=f"There is no task {params.task_id!r:.60}.")
+        return task
+
+    def _result(self, task: Task) -> Any:
+        """As the call would have been answered, had it waited."""
+        hidden = hidden_from(self._settings.context.secrets)
+        result = result_from(task, self._tasks, self._settings.profile.output, hidden)
+        return result_of(answer(result, self._settings.profile.view), shaped=True)
+
+
+class Deadlines:
+    """Of tasks that clients with the extension wait for: seconds that the model wanted to wait in all."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, float] = {}
+
+    def of(self, task: str) -> float:
+        return self._of.get(task, math.inf)
+
+    def keep(self, task: str, seconds: float, tasks: Tasks) -> None:
+        """Those of tasks that have ended are forgotten: there is nothing to wait for."""
+        for id in list(self._of):
+            with contextlib.suppress(KeyError):  # another thread was here
+                if not _runs(id, tasks):
+                    del self._of[id]
+        if seconds < math.inf:
+            self._of[task] = seconds
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+
+def _runs(id: str, tasks: Tasks) -> bool:
+    try:
+        return tasks.get(id).alive
+    except InvalidRequest:  # removed
+        return False
+
+
+def hidden_from(secrets: Iterable[str]) -> Hidden:
+    """What nothing that is told of a task may show."""
+    return Hidden((*secrets, *remembered()), host_environment())
+
+
+def result_from(task: Task, tasks: Tasks, room: int, hidden: Hidden) -> Result:
+    """What a task has come to: the beginning and the end of what it printed."""
+    assert task.outcome is not None, "one that cannot be read is not found"
+    head = tasks.output(task.id, limit=room // 2)
+    tail = tasks.output(task.id, since=max(head.cursor, task.bytes - room // 2), limit=room // 2)
+    dropped = max(0, tail.start - head.cursor) + head.start
+    both = Captured(head=head.data, tail=tail.data, seen=dropped + len(head.data) + len(tail.data), dropped=dropped)
+    return Result(
+        command=task.command,
+        cwd=task.cwd,
+        outcome=task.outcome,
+        out=both,
+        both=both,
+        duration=task.duration,
+        pid=task.pid,
+        task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
+        hidden=hidden,
+    )
+
+
+def _state(task: Task, status: str) -> dict[str, Any]:
+    last = time.time() - (task.idle or 0.0) if task.ended is None else task.ended
+    return {
+        "taskId": task.id,
+        "status": status,
+        "statusMessage": f"{task.summary}, {seconds(task.duration)}",
+        "createdAt": _moment(task.created),
+        "lastUpdatedAt": _moment(max(last, task.created)),
+        "ttlMs": None,
+        "pollIntervalMs": _POLL,
+    }
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()

@@ -1,0 +1,116 @@
+"""TaskWait: until tasks have ended, say something, listen on a port, or fall silent. `Tasks.wait` as a tool.
+
+What they are to say is a plain text: a regular expression of a model's could keep the server busy for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_types import CallToolResult
+
+from nacre.adapters.mcp.tools.output_schemas import TASK_FIELDS
+from nacre.adapters.mcp.tools.results import told
+from nacre.errors import InvalidRequest
+from nacre.output.notes import note
+from nacre.redact.redactor import Hidden
+from nacre.tasks import Exit, Match, Port, Quiet, Task, Tasks, Waited
+from nacre.tasks.wait import Until
+from nacre.toolcall.arguments import Arguments, bad
+
+NAME = "TaskWait"
+
+
+def description(budget: float) -> str:
+    return (
+        "Wait until background tasks have ended, or one condition comes true for them: a line that contains `text`, "
+        "somebody who listens on `port`, or no output for `quiet_seconds`. A task that ends is waited for no longer. "
+        f"Returns after `timeout` seconds at most ({budget:g}); call it again to wait on. "
+        "TaskOutput reads what they have printed."
+    )
+
+
+def schema(budget: float) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "task_ids": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "description": "Ids of tasks, such as bash-3f9c2a17.",
+            },
+            "any": {"type": "boolean", "default": False, "description": "Until it is true of one, not of all."},
+            "text": {"type": "string", "minLength": 1, "description": "Part of a line, exactly as it is printed."},
+            "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "A TCP port of this machine."},
+            "quiet_seconds": {"type": "number", "minimum": 0},
+            "timeout": {"type": "number", "default": budget, "minimum": 0, "description": "Seconds to wait at most."},
+        },
+        "required": ["task_ids"],
+        "additionalProperties": False,
+    }
+
+
+async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden: Hidden) -> CallToolResult:
+    given = Arguments(arguments)
+    ids = _ids(given)
+    any_of = given.flag("any", default=False)
+    until = _until(given)
+    timeout = given.number("timeout", budget)
+    given.check_rest()
+    await asyncio.to_thread(lambda: [tasks.get(id) for id in ids])  # what is wrong is said before the wait
+    waited = await tasks.wait(ids, any=any_of, until=until, timeout=min(timeout, budget))
+    text = hidden.mask("\n".join(_line(task, waited) for task in waited.tasks))
+    if waited.timed_out:
+        text += "\n" + note("the time is up; call TaskWait again to wait on")
+    data = {
+        "met": list(waited.met),
+        "ended": list(waited.ended),
+        "timed_out": waited.timed_out,
+        "match": dict(waited.match),
+        "tasks": [fields(task) for task in waited.tasks],
+    }
+    return told(text, {"text": text, **hidden.mask_all(data)})
+
+
+def fields(task: Task) -> dict[str, Any]:
+    """What is told of a task."""
+    whole = task.to_dict()
+    return {name: whole[name] for name in TASK_FIELDS}
+
+
+def _ids(given: Arguments) -> list[str]:
+    ids = given.take("task_ids", aliases=("task_id",))
+    ids = [ids] if isinstance(ids, str) else ids
+    if not isinstance(ids, list) or not ids or not all(isinstance(id, str) for id in ids):
+        raise bad("task_ids", ids, 'Give a list of ids, such as ["bash-3f9c2a17"]. TaskList names the tasks.')
+    return [id.strip() for id in ids]
+
+
+def _until(given: Arguments) -> Until:
+    text, port, quiet = given.take("text"), given.whole("port"), given.take("quiet_seconds")
+    conditions: list[Until] = []
+    if text is not None and (not isinstance(text, str) or not text):
+        raise bad("text", text, "Give a part of the line that you wait for.")
+    conditions += [] if text is None else [Match(re.escape(text))]
+    conditions += [] if port is None else [Port(port)]
+    conditions += [] if quiet is None else [Quiet(quiet)]
+    if len(conditions) > 1:
+        raise InvalidRequest(
+            "bad_until",
+            "Only one of `text`, `port` and `quiet_seconds` can be waited for.",
+            field="until",
+            hint="Leave out the others.",
+        )
+    return conditions[0] if conditions else Exit()
+
+
+def _line(task: Task, waited: Waited) -> str:
+    if task.id in waited.match:
+        return note(f"{task.id} has printed: {waited.match[task.id]}")
+    if task.id in waited.met and task.alive:
+        return note(f"{task.id}: it has come true; it runs on")
+    return note(f"{task.id}: {task.summary}")

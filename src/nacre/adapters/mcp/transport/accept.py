@@ -1,0 +1,95 @@
+"""Accepts connections, a few at a time, and keeps their number within limits.
+
+asyncio's own server accepts until the kernel has no descriptor left, and logs a traceback for each that it cannot have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+
+from nacre.adapters.mcp.transport.connection_limits import Connection, Connections
+
+_BATCH = 4  # accepted per turn of the event loop: their requests are read in between
+_MIN_AGE_S = 0.25  # for a new connection to send its request, before it must make room for another
+_PAUSE_S = 0.5  # after the system refused a connection for want of resources
+_REPORT_INTERVAL_S = 60.0
+_WANT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_log = logging.getLogger("nacre.mcp")
+
+
+class Acceptor:
+    """Accepts from one listening socket, which it does not own."""
+
+    def __init__(
+        self, listener: socket.socket, connections: Connections, make_http: Callable[[Connection], asyncio.Protocol]
+    ) -> None:
+        self._listener = listener
+        self._connections = connections
+        self._make_http = make_http
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._opening: set[asyncio.Task[object]] = set()
+        self._reported_at = -_REPORT_INTERVAL_S
+
+    def start(self) -> None:
+        self._timer = None
+        self._loop.add_reader(self._listener, self._accept_some)
+
+    def stop(self) -> None:
+        self._loop.remove_reader(self._listener)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _pause(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listener)
+        self._timer = self._loop.call_later(seconds, self.start)
+
+    def _accept_some(self) -> None:
+        for _ in range(_BATCH):
+            if self._connections.full and not self._make_room():
+                return
+            try:
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _WANT:
+                    raise
+                self._wait_for_resources(error)
+                return
+            self._open(connection)
+
+    def _make_room(self) -> bool:
+        """Aborts the oldest connection without a token, or waits until that one is old enough."""
+        oldest = self._connections.oldest_unauthenticated()
+        if oldest is None:
+            return True
+        wait = oldest.since + _MIN_AGE_S - self._loop.time()
+        if wait > 0:
+            self._pause(wait)
+            return False
+        oldest.abort()
+        return True
+
+    def _wait_for_resources(self, error: OSError) -> None:
+        oldest = self._connections.oldest_unauthenticated()
+        if oldest is not None:
+            oldest.abort()
+        self._pause(_PAUSE_S)
+        now = self._loop.time()
+        if now - self._reported_at >= _REPORT_INTERVAL_S:
+            self._reported_at = now
+            _log.warning("cannot accept connections for now: %s", error.strerror)
+
+    def _open(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        protocol = Connection(self._connections, self._make_http)
+        task: asyncio.Task[object] = self._loop.create_task(
+            self._loop.connect_accepted_socket(lambda: protocol, connection)
+        )
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)

@@ -1,0 +1,79 @@
+"""The files of a sandbox by commands: what holds for those (confinement, user, limits) holds for files too. Pure.
+
+`reading`, `writing` and `touching` give the request to run, `check` takes its result: nothing, or one of Python's own
+errors. What is no regular file is an error, too: a FIFO would keep us waiting for ever.
+"""
+
+from __future__ import annotations
+
+import errno
+
+from nacre.adapters.shared.streams import streams
+from nacre.result import Exited, Refused, Result, TimedOut
+from nacre.types import Request
+
+_REGULAR = """\
+if [ -e "$FILE" ] && [ ! -f "$FILE" ] && [ ! -d "$FILE" ]; then
+    echo "$FILE is no regular file: Invalid argument" >&2
+    exit 1
+fi
+"""
+_READ = f'{_REGULAR}cat < "$FILE"\n'
+_WRITE = f"""\
+{_REGULAR}case $FILE in */*) mkdir -p -- "${{FILE%/*}}/" || exit ;; esac
+tee > "$FILE"
+"""
+"""`tee`, not `cat`: the checker knows what a `cat` prints, and would follow fifty megabytes of it."""
+_TOUCH = 'if [ -f "$FILE" ]; then : >> "$FILE"; fi\n'
+
+_SAID = {
+    "No such file or directory": errno.ENOENT,
+    "Permission denied": errno.EACCES,
+    "Operation not permitted": errno.EPERM,
+    "Read-only file system": errno.EACCES,  # what a confined command may not write
+    "Is a directory": errno.EISDIR,
+    "Not a directory": errno.ENOTDIR,
+    "File exists": errno.EEXIST,
+    "File name too long": errno.ENAMETOOLONG,
+    "Too many levels of symbolic links": errno.ELOOP,
+    "No space left on device": errno.ENOSPC,
+    "Disk quota exceeded": errno.EDQUOT,
+    "File too large": errno.EFBIG,
+    "Invalid argument": errno.EINVAL,
+}
+"""What the shell and its tools say in the locale C."""
+
+
+def reading(path: str) -> Request:
+    """Its stdout is the file."""
+    return Request(_READ, env=_known(path))
+
+
+def writing(path: str, data: bytes) -> Request:
+    """Makes the directories that are missing."""
+    return Request(_WRITE, env=_known(path), stdin=data)
+
+
+def touching(path: str) -> Request:
+    """Changes nothing, and is judged like a command that does."""
+    return Request(_TOUCH, env=_known(path))
+
+
+def check(result: Result, path: str) -> None:
+    match result.outcome:
+        case Exited(0):
+            return
+        case Exited():
+            said = result.stderr.strip().rpartition("\n")[2]
+            reason = said.rpartition(": ")[2]
+            raise OSError(_SAID.get(reason, errno.EIO), reason or "it could not be done", path)
+        case Refused():
+            raise PermissionError(errno.EACCES, streams(result).stderr.strip(), path)
+        case TimedOut(after):
+            raise TimeoutError(errno.ETIMEDOUT, f"it took longer than {after:g} s", path)
+        case _:
+            raise OSError(errno.EIO, result.summary, path)
+
+
+def _known(path: str) -> dict[str, str]:
+    return {"FILE": path, "LC_ALL": "C"}

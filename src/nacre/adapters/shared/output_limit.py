@@ -1,0 +1,42 @@
+"""A run whose output is bounded: one that prints more is ended, and not listened to for ever."""
+
+from __future__ import annotations
+
+from nacre.base.frozen import replace
+from nacre.bash import Bash
+from nacre.cancel import Cancel
+from nacre.result import Chunk, Ended, Result
+from nacre.types import Request, ToolContext
+
+
+async def bounded(bash: Bash, request: Request, ctx: ToolContext, most: int) -> Result:
+    """With all of the output, unless `Captured.seen` of a stream is above `most` bytes: then with its beginning."""
+    enough = Cancel()
+    forget = None if ctx.cancel is None else ctx.cancel.on_cancel(enough.cancel)
+    # half of what is held is the beginning
+    held = replace(ctx, cancel=enough, limits=replace(ctx.limits, output=2 * most, spill=0))
+    seen = {"stdout": 0, "stderr": 0}
+    result = None
+    try:
+        async for event in bash.stream(request, held):
+            if isinstance(event, Chunk):
+                seen[event.stream] += len(event.data)
+                if seen[event.stream] > most:
+                    enough.cancel()
+            elif isinstance(event, Ended):
+                result = event.result
+    finally:
+        if forget is not None:
+            forget()
+    assert result is not None, "a stream ends with Ended"
+    return result
+
+
+def exceeded(result: Result, most: int) -> str | None:
+    """The beginning of the stream that was too long, secrets masked; None: none was."""
+    for part in (result.out, result.err):
+        if part.seen > most:
+            begins = part.head if part.dropped else part.head + part.tail
+            text = begins[:most].decode("utf-8", "replace")
+            return text if result.hidden is None else result.hidden.mask(text, ends_cut=True)
+    return None

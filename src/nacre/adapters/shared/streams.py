@@ -1,0 +1,33 @@
+"""Result → two streams and a number, for interfaces that have a place for nothing else. Pure.
+
+What nacre has to say (why it was not run, what goes on as a task) stands at the end of stderr, in lines of its own.
+Secrets are masked.
+"""
+
+from __future__ import annotations
+
+from nacre.base.frozen import frozen
+from nacre.execution.outcome import exit_status
+from nacre.output.notes import note
+from nacre.result import Exited, Result
+from nacre.views.model.text import DEFAULT, how
+
+
+@frozen
+class Streams:
+    stdout: str
+    stderr: str
+    code: int
+    """The outcome as a shell would report it: 124 out of time, 126 refused."""
+
+
+def streams(result: Result) -> Streams:
+    ended = "" if isinstance(result.outcome, Exited) else how(result, DEFAULT)
+    said = "\n".join(note(text) for text in (ended, *result.remarks) if text)
+    hidden = result.hidden
+    if said and hidden is not None:
+        said = hidden.mask(said)
+    err = result.err.masked(hidden)
+    if said and err and not err.endswith("\n"):
+        err += "\n"
+    return Streams(result.out.masked(hidden), f"{err}{said}\n" if said else err, exit_status(result.outcome))

@@ -1,0 +1,207 @@
+"""What a person would finally see of a text that was written for a terminal. Pure.
+
+Colours, titles, hyperlinks, the clipboard, images and other sequences are gone; carriage returns, backspaces, erasures
+and cursor movements have done their work (`screen`). What is unterminated or cut off in the middle hides no more than
+the line it is on. The one-character forms of escape sequences (C1) are dropped, not obeyed: in UTF-8 they are rather
+the traces of a wrong encoding, and must not swallow text. A newline returns to the first column, as on a terminal that
+a program has not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import accumulate
+from typing import TypeAlias
+
+from nacre.ansi.decode import NUL, clean
+from nacre.ansi.screen import Screen
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+
+INVISIBLE = later(
+    r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are met most, and then those, which are none
+    r"\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
+    r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
+    r"|[PX^_](?:[^\x18\x1a\x1b]*(?:[\x18\x1a]|\x1b\\)|[^\x18\x1a\x1b\n]*)"
+    r"|[ #%)(+*\-./][ -~]"
+    r"|[=>NOZ\\|}~]"
+    r"|(?:\[[0-?]*[ -/]*|[ #%)(+*\-./])?(?=\x1b)"
+    r"))"
+)
+"""Sequences that move nothing and write nothing, and those that another one breaks off."""
+_TOKEN = later(
+    r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]+"
+    r"|\x1b(?:\[[01]?G\x1b\[[02]?K|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
+    r"|\r(?:\x1b\[[02]?K)?"
+    r"|[\x00-\x1f\x7f-\x9f]"
+)
+"""Text, a sequence or its beginning, or a control character: nothing is left over. To go to the first column and erase
+the line is what progress bars do most, and one of them."""
+_VERTICAL = later(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
+_CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
+"""After any of these, nothing that came before it in its row matters."""
+_WORTH_SHORTENING = 80
+HELD = "\0"
+"""Stands for a newline within what is taken away, so that lines can be counted; there is no other NUL by then."""
+_Action: TypeAlias = "tuple[Callable[..., None], tuple[int, ...]] | None"
+_LONGEST = 32
+"""Characters of a sequence that is worth a look."""
+
+
+@frozen
+class Seen:
+    text: str
+    numbers: tuple[int, ...] | None = None
+    """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
+    erased: int = 0
+    """Lines that were there before the screen was cleared."""
+
+
+def bare(text: str) -> str:
+    """Without colours and what else leaves no trace on the screen. Newlines in that (an image has some) are `HELD`."""
+    if "\0" in text:
+        text = text.replace("\0", NUL)
+    if "\x1b" not in text:
+        return text
+    left = INVISIBLE.sub("", text)
+    if left.count("\n") == text.count("\n"):
+        return left
+    return INVISIBLE.sub(lambda found: HELD * found[0].count("\n"), text)
+
+
+def newlines(text: str, start: int = 0, end: int | None = None) -> int:
+    """Of what a bare text was made of."""
+    end = len(text) if end is None else end
+    return text.count("\n", start, end) + text.count(HELD, start, end)
+
+
+def seen(text: str) -> Seen:
+    """What is left on the screen, and where it came from."""
+    text = bare(text)
+    if "\r" in text:  # twice: a program writes one, the terminal puts another before it
+        text = text.replace("\r\n", "\n").replace("\r\n", "\n")
+    held = HELD in text
+    if not any(char in text for char in "\x1b\r\b\v\f"):
+        return Seen(clean(text.replace(HELD, "")), _numbers(text)) if held else Seen(clean(text))
+    screen = Screen()
+    numbers = _numbers(text) if held else range(text.count("\n") + 1)
+    first, *lines = text.replace(HELD, "").split("\n")
+    screen.number = numbers[0]
+    _feed(screen, first)
+    for number, line in zip(numbers[1:], lines, strict=True):
+        screen.number = number
+        if line.isprintable():
+            screen.line(line)
+        else:
+            screen.newline()
+            _feed(screen, line)
+    rows, origins = screen.result()
+    return Seen(clean("\n".join(rows)), tuple(origins), screen.erased)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """For each line of a bare text the line of the input at which it ends."""
+    ends = accumulate(line.count(HELD) + 1 for line in text.split("\n"))
+    return tuple([end - 1 for end in ends])
+
+
+def _feed(screen: Screen, line: str) -> None:
+    if len(line) > _WORTH_SHORTENING and _VERTICAL.search(line) is None:
+        line = _shortened(screen, line)
+    for token in _TOKEN.findall(line):
+        first = token[0]
+        if first == "\x1b":
+            if len(token) <= _LONGEST and (action := _action(token)):
+                action[0](screen, *action[1])
+        elif first == "\r":
+            if len(token) == 1:
+                screen.carriage_return()
+            else:
+                screen.clear_row()
+        elif first == "\b":
+            screen.back()
+        elif first == "\v" or first == "\f":
+            screen.newline()
+        elif first >= " " or first == "\t":
+            screen.write(token)
+
+
+def _shortened(screen: Screen, line: str) -> str:
+    """The end of a line that stays in its row: all before it was erased or written over."""
+    if "\x1b" in line:
+        last = max([line.rfind(clear) for clear in _CLEARS])
+        if last >= 0:
+            screen.clear_row()
+            line = line[last:]  # the sequence is there still, and does it once more
+    if "\x1b" in line or "\b" in line or not line.isascii():
+        return line
+    kept: list[str] = []
+    length = -1
+    for part in reversed(line.split("\r")):
+        if len(part) > length:
+            kept.append(part)
+            length = len(part)
+    return "\r".join(reversed(kept))
+
+
+@lru_cache(maxsize=1024)
+def _action(sequence: str) -> _Action:
+    """None for what moves and writes nothing, and for a sequence without an end."""
+    final = sequence[-1]
+    if "\x1b" in sequence[1:]:
+        return Screen.clear_row, ()
+    if sequence[1:2] != "[":
+        return _ESCAPES.get(sequence[1:])
+    arguments = sequence[2:-1]
+    if arguments.startswith("?"):
+        return Screen.alternate, (final == "h",)  # all others of its kind were invisible
+    if not final.isalpha() and final not in "@`":
+        return None
+    try:
+        numbers = [min(int(each or 0), _HIGHEST) for each in arguments.split(";", 2)[:2]]
+    except ValueError:
+        return None  # digits without end, or a dialect
+    first, second = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    count = max(first, 1)
+    match final:
+        case "K":
+            return Screen.erase_in_line, (first,)
+        case "J":
+            return Screen.erase_in_display, (first,)
+        case "H" | "f":
+            return Screen.to, (count - 1, max(second, 1) - 1)
+        case "r":
+            return Screen.region, (second,)
+        case "A" | "F":
+            return Screen.vertical if final == "A" else Screen.first_of, (-count,)
+        case "G" | "`" | "d":
+            return Screen.to_row if final == "d" else Screen.to_column, (count - 1,)
+        case "s" | "u":
+            return Screen.save if final == "s" else Screen.restore, ()
+    return (_COUNTED[final], (count,)) if final in _COUNTED else None
+
+
+_HIGHEST = 99_999
+_ESCAPES: dict[str, _Action] = {
+    "7": (Screen.save, ()),
+    "8": (Screen.restore, ()),
+    "M": (Screen.vertical, (-1,)),
+    "D": (Screen.newline, ()),
+    "E": (Screen.newline, ()),
+    "c": (Screen.reset, ()),
+}
+_COUNTED: dict[str, Callable[[Screen, int], None]] = {
+    "B": Screen.vertical,
+    "e": Screen.vertical,
+    "E": Screen.first_of,
+    "C": Screen.right,
+    "a": Screen.right,
+    "D": Screen.back,
+    "@": Screen.insert_characters,
+    "P": Screen.delete_characters,
+    "X": Screen.erase_characters,
+    "b": Screen.repeat,
+    "L": Screen.insert_rows,
+    "M": Screen.delete_rows,
+}

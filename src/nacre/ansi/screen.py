@@ -1,0 +1,282 @@
+"""A screen without edges to the right and below: pieces of text and cursor movements in, rows out. Pure.
+
+`HEIGHT` rows above the last one can be reached, as on a terminal of that height; what is further up stays as it is. So
+time and memory follow the length of the input, whatever it asks for. A tab is one column wide, which keeps it a tab;
+lines do not wrap; scrolling by command is not done. Rows that are erased with the whole display are gone, not blank.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from nacre.ansi.width import cells, is_simple
+
+HEIGHT = 200
+"""Rows that a cursor can reach."""
+WIDTH = 240
+"""Columns that a cursor can be sent to where nothing is written yet."""
+_LONG = 512
+_MOVED = 1024
+"""Columns that are blanked at once, and of a row in which characters are moved: no terminal is wider, and what is not
+done in a line of a million characters is not missed."""
+_Row: TypeAlias = "str | list[str]"
+"""Text as it was written, or, once it was written into, a string for each column."""
+
+
+class Screen:
+    __slots__ = (
+        "_blank_above",
+        "_bottom",
+        "_column",
+        "_main",
+        "_numbers",
+        "_row",
+        "_rows",
+        "_saved",
+        "_unseen",
+        "erased",
+        "number",
+    )
+
+    def __init__(self) -> None:
+        self._rows: list[_Row] = [""]
+        self._numbers = [0]
+        """For each row the line of the input, from 0, that wrote in it last, or made it."""
+        self._row = self._column = 0
+        self._saved = (0, 0)
+        self._bottom = 0
+        """The last row of a scrolling region; below it programs keep a status line."""
+        self._unseen = False
+        """The cursor is in that status line: what is written there scrolls by with nothing."""
+        self._blank_above: tuple[int, int] | None = None
+        """Rows that are blank for sure, while the cursor stays below them."""
+        self._main: tuple[list[_Row], list[int], int, int] | None = None
+        self.number = 0
+        """The line of the input that comes now."""
+        self.erased = 0
+        """Rows with something in them that went with the whole display."""
+
+    @property
+    def _top(self) -> int:
+        return max(0, len(self._rows) - HEIGHT)
+
+    def line(self, text: str) -> None:
+        """All of a new line, without any control in it; after it comes another, or nothing."""
+        if self._row + 1 == len(self._rows) and not self._unseen:
+            self._row += 1
+            self._rows.append(text)
+            self._numbers.append(self.number)
+        else:
+            self.newline()
+            self.write(text)
+
+    def newline(self) -> None:
+        self._column = 0
+        self._row += 1
+        if self._row == len(self._rows):
+            self._rows.append("")
+            self._numbers.append(self.number)
+
+    def write(self, text: str) -> None:
+        if self._unseen or not text:
+            return
+        self._numbers[self._row] = self.number
+        simple = is_simple(text)
+        row, column = self._rows[self._row], self._column
+        if simple and not column and (not row or (len(row) <= len(text) and isinstance(row, str) and is_simple(row))):
+            self._rows[self._row] = text
+            self._column = len(text)
+        elif simple and isinstance(row, str) and len(row) < _LONG and len(row) <= column and is_simple(row):
+            self._rows[self._row] = row + " " * (column - len(row)) + text
+            self._column = column + len(text)
+        else:
+            self._put(list(text) if simple else list(cells(text)))
+
+    def _put(self, new: list[str]) -> None:
+        row, column = self._opened(), self._column
+        end = column + len(new)
+        if column > len(row):
+            row.extend(" " * (column - len(row)))
+        if column < len(row) and not row[column]:
+            row[column - 1] = " "  # half of a wide character is none
+        if end < len(row) and not row[end]:
+            row[end] = " "
+        row[column:end] = new
+        self._column = end
+
+    def _opened(self) -> list[str]:
+        row = self._rows[self._row]
+        if isinstance(row, str):
+            row = list(row) if is_simple(row) else list(cells(row))
+            self._rows[self._row] = row
+        return row
+
+    def back(self, columns: int = 1) -> None:
+        self._column = max(0, self._column - columns)
+
+    def to_column(self, column: int) -> None:
+        """From 0. No further than what is written, or `WIDTH`."""
+        if column > WIDTH:
+            column = min(column, max(WIDTH, len(self._rows[self._row])))
+        self._column = max(0, column)
+
+    def carriage_return(self) -> None:
+        self._column = 0
+
+    def right(self, columns: int) -> None:
+        self.to_column(self._column + columns)
+
+    def vertical(self, rows: int) -> None:
+        self._unseen, self._blank_above = False, None
+        last = len(self._rows) - 1
+        row = self._row + rows
+        self._row = last if row > last else max(row, last + 1 - HEIGHT, 0)
+
+    def first_of(self, rows: int) -> None:
+        self.vertical(rows)
+        self._column = 0
+
+    def to(self, row: int, column: int) -> None:
+        """Row and column of the screen, from 0."""
+        self._blank_above = None
+        self._unseen = bool(self._bottom) and row >= self._bottom
+        if self._unseen:
+            return
+        top = self._top
+        self._row = top + min(row, HEIGHT - 1)
+        if (more := self._row + 1 - len(self._rows)) > 0:
+            self._rows += [""] * more
+            self._numbers += [self.number] * more
+        self.to_column(column)
+
+    def to_row(self, row: int) -> None:
+        self.to(row, self._column)
+
+    def save(self) -> None:
+        self._saved = (self._row, self._column)
+
+    def restore(self) -> None:
+        row, self._column = self._saved
+        self._row = max(self._top, min(row, len(self._rows) - 1))
+        self._unseen, self._blank_above = False, None
+
+    def region(self, bottom: int) -> None:
+        self._bottom = bottom
+        self.to(0, 0)
+
+    def clear_row(self) -> None:
+        """All of it, and to the first column: what most progress bars begin with."""
+        if not self._unseen:
+            self._rows[self._row] = ""
+        self._column = 0
+
+    def erase_in_line(self, how: int) -> None:
+        if self._unseen:
+            return
+        if how == 2:
+            self._rows[self._row] = ""
+        elif how == 1:
+            self._blank(0, self._column + 1)
+        elif how == 0:
+            if not self._column:
+                self._rows[self._row] = ""
+            elif self._column < len(self._rows[self._row]):
+                row = self._opened()
+                if self._column < len(row) and not row[self._column]:
+                    row[self._column - 1] = " "
+                del row[self._column :]
+
+    def erase_in_display(self, how: int) -> None:
+        if self._unseen or how not in (0, 1, 2):
+            return
+        top, row = self._top, self._row
+        if how == 1:
+            if self._blank_above != (top, row):
+                self._rows[top:row] = [""] * (row - top)
+                self._blank_above = (top, row)
+            self._blank(0, self._column + 1)
+            return
+        if how == 2:
+            self.erased += len(self._rows) - row - self._rows[row:].count("")
+        del self._rows[row + 1 :], self._numbers[row + 1 :]
+        self.erase_in_line(how)
+        if how == 2:
+            top = self._top
+            self.erased += row - top - self._rows[top:row].count("")
+            del self._rows[top:row], self._numbers[top:row]
+            self._row = top
+
+    def _blank(self, start: int, end: int) -> None:
+        if not self._rows[self._row]:
+            return
+        row = self._opened()
+        end = min(end, len(row))
+        if end - start > _MOVED:
+            start, end = (end - _MOVED, end) if not start else (start, start + _MOVED)
+        if end < len(row) and not row[end]:
+            row[end] = " "
+        if start < len(row) and not row[start]:
+            row[start - 1] = " "
+        row[start:end] = " " * max(0, end - start)
+
+    def erase_characters(self, count: int) -> None:
+        if not self._unseen:
+            self._blank(self._column, self._column + count)
+
+    def delete_characters(self, count: int) -> None:
+        if self._unseen or self._column >= len(row := self._opened()):
+            return
+        self._blank(self._column, self._column + count)
+        if len(row) <= _MOVED:
+            del row[self._column : self._column + count]
+
+    def insert_characters(self, count: int) -> None:
+        row = self._opened()
+        if not self._unseen and self._column < len(row):
+            if not row[self._column]:
+                row[self._column - 1] = row[self._column] = " "
+            row[self._column : self._column] = " " * max(0, min(count, WIDTH - len(row)))
+
+    def repeat(self, count: int) -> None:
+        """The character before the cursor."""
+        row = self._opened()
+        if 0 < self._column <= len(row) and row[self._column - 1]:
+            self._put([row[self._column - 1]] * max(0, min(count, WIDTH - self._column)))
+
+    def insert_rows(self, count: int) -> None:
+        """Rows at the end fall off."""
+        length, row, count = len(self._rows), self._row, min(count, HEIGHT)
+        self._rows[row:row] = [""] * count
+        self._numbers[row:row] = [self.number] * count
+        del self._rows[length:], self._numbers[length:]
+        self._column = 0
+
+    def delete_rows(self, count: int) -> None:
+        row = self._row
+        del self._rows[row : row + count], self._numbers[row : row + count]
+        if row == len(self._rows):
+            self._rows.append("")
+            self._numbers.append(self.number)
+        self._column = 0
+
+    def reset(self) -> None:
+        self._bottom, self._unseen = 0, False
+        self.erase_in_display(2)
+        self._column = 0
+
+    def alternate(self, on: bool) -> None:
+        """The second screen of editors and pagers: when they leave, what was there before is back."""
+        self._blank_above = None
+        if on and self._main is None:
+            self._main = (self._rows, self._numbers, self._row, self._column)
+            self._rows, self._numbers, self._row, self._column = [""], [self.number], 0, 0
+        elif not on and self._main is not None:
+            self._rows, self._numbers, self._row, self._column = self._main
+            self._main = None
+
+    def result(self) -> tuple[list[str], list[int]]:
+        """The rows, without the blanks at the end of those that were written into, and their lines of the input."""
+        rows, numbers = self._rows, self._numbers
+        if self._main is not None:
+            rows, numbers = [*self._main[0], *rows], [*self._main[1], *numbers]
+        return [row if isinstance(row, str) else "".join(row).rstrip(" ") for row in rows], numbers

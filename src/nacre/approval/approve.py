@@ -1,0 +1,98 @@
+"""Verdict → may it run? The checker refuses by itself; what it asks about is the caller's word."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from functools import partial
+
+from nacre.approval.check import examine
+from nacre.base.frozen import replace
+from nacre.base.threads import beside
+from nacre.errors import CheckUnavailable
+from nacre.policy.policy import Policy
+from nacre.result import Cancelled, NotStarted, Refused
+from nacre.types import Plan, Request, ToolContext
+from nacre.verdict import Decision, Verdict
+
+NOBODY = "It needs a person's word, and nobody was asked"
+_LONG = 4000
+"""Characters that may take so long to read that nobody else should have to wait for it."""
+_DENIED = "A person was asked, and said no"
+
+
+async def permission(
+    request: Request,
+    ctx: ToolContext,
+    plan: Plan,
+    policy: Policy,
+    heard: Callable[[Verdict, bool | None], None] | None = None,
+) -> Plan | Refused | Cancelled | NotStarted:
+    """The plan to go on with, or why not. `heard` is told the verdict, and again with a person's word."""
+    stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
+    env = {**request.env, "HOME": plan.env.get("HOME", "")}
+    strict = policy.otherwise is not Decision.ALLOW
+    look = partial(
+        examine,
+        request.command,
+        cwd=plan.cwd,
+        env=env,
+        stdin=stdin,
+        policy=policy,
+        ask_plain=strict,
+        inherited=plan.env,
+    )
+    try:
+        script, verdict = look() if len(request.command) + len(stdin or "") < _LONG else await beside(look)
+    except CheckUnavailable as error:
+        return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
+    if heard is not None:
+        heard(verdict, None)
+    if verdict.decision is Decision.ALLOW:
+        if strict and verdict.plain:  # it runs because it is plain: let it be so
+            from nacre.policy.facts.harmless import GIT_ENVIRONMENT
+
+            return replace(plan, env={**plan.env, **GIT_ENVIRONMENT}, reusable=False)
+        return plan
+    if verdict.decision is Decision.REFUSE:
+        return Refused(verdict.rule, verdict.what, verdict.instead)
+    if ctx.approve is None:
+        return Refused(verdict.rule, f"{verdict.what}. {NOBODY}", verdict.instead)
+    from nacre.approval.request import matter_of  # not loaded for those who are never asked
+
+    answer = await _asked(replace(verdict, matter=matter_of(request, plan, script, stdin)), ctx)
+    if answer is None:
+        return Cancelled()
+    if heard is not None:
+        heard(verdict, answer)
+    return plan if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
+
+
+async def _asked(verdict: Verdict, ctx: ToolContext) -> bool | None:
+    """What the person says; None if the call was cancelled meanwhile."""
+    assert ctx.approve is not None
+    said = ctx.approve(verdict)
+    if not inspect.isawaitable(said):
+        return bool(said)
+    asking = asyncio.ensure_future(said)
+    loop = asyncio.get_running_loop()
+    forget = None
+    cancelled = False
+    if ctx.cancel is not None:
+
+        def stop() -> None:
+            nonlocal cancelled
+            cancelled = True
+            loop.call_soon_threadsafe(asking.cancel)
+
+        forget = ctx.cancel.on_cancel(stop)
+    try:
+        return bool(await asking)
+    except asyncio.CancelledError:
+        if cancelled:
+            return None
+        raise
+    finally:
+        if forget is not None:
+            forget()

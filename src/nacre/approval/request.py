@@ -1,0 +1,50 @@
+"""What a person is asked about: a command, where it would run, and what comes with it from elsewhere. Pure.
+
+A command may run what does not stand in it: its standard input, a variable of the call or of the session. Whoever says
+yes to it says yes to that, and gets to see it: everything the call brings, every variable that the command names, and
+every text that the checker has followed into a shell and that stands nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nacre.base.lazy_regex import later
+from nacre.environment import looks_secret
+from nacre.shell import Script
+from nacre.shell.symbolic import clean, shown
+from nacre.types import Plan, Request
+from nacre.verdict import Given, Matter
+
+_NAMES = later(r"\$\{?[!#]?([A-Za-z_]\w*)")
+_SECRET = "(a secret)"
+
+
+def matter_of(request: Request, plan: Plan, script: Script, stdin: str | None) -> Matter:
+    run = {shown(each.script).strip(): each.name for each in script.commands if each.script is not None}
+    given = [Given(f"${name}", value, value.strip() in run) for name, value in _variables(request, plan.env, [*run])]
+    if stdin:
+        given.append(Given("stdin", stdin, clean(stdin).strip() in run))
+    known = [request.command, *(each.text for each in given)]
+    for text, name in run.items():
+        if text and not any(text in each for each in known):
+            given.append(Given(f"what {name} is given", text, True))
+            known.append(text)
+    hidden = plan.hidden
+    masked = (Given(each.label, hidden.mask(each.text), each.runs) if hidden else each for each in given)
+    return Matter(request.command, plan.cwd, tuple(masked))
+
+
+def _variables(request: Request, env: Mapping[str, str], run: list[str]) -> Iterator[tuple[str, str]]:
+    """Those of the call, and those that it names, by themselves or by way of another one."""
+    wanted = [*request.env, *_NAMES.findall(request.command)]
+    wanted += [name for text in run for name in _NAMES.findall(text)]
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.pop(0)
+        if name in seen or name not in env:
+            continue
+        seen.add(name)
+        value = env[name]
+        wanted += _NAMES.findall(value)
+        yield name, _SECRET if looks_secret(name, value) and value.strip() not in run else value

@@ -1,0 +1,175 @@
+"""JSON with comments in, values that know where they stand in the text out. Pure.
+
+For settings files that people write: `//` and `/* */` comments and a comma after the last item are read over. What else
+is not JSON raises `NotJson`, with line and column. Changes no text itself; `nacre.hooks.install.json_edit` does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_LITERAL = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null")
+_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_DEEPEST = 200
+
+
+class NotJson(ValueError):
+    """The message says what is wrong, and where."""
+
+    def __init__(self, what: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {what}")
+        self.what = what
+        self.line = line
+
+
+@dataclass
+class Value:
+    """From `start` to `end` in the text; of a string, number or such, `plain` is what it says."""
+
+    start: int
+    end: int
+    plain: object
+
+
+@dataclass
+class Many:
+    """An object or an array. Of an array, the keys are empty."""
+
+    start: int
+    end: int
+    keyed: bool
+    items: list[Item] = field(default_factory=list)
+    content: int = 0
+    """Where the last item or comment before the closing bracket ends."""
+
+    def get(self, key: str) -> Item | None:
+        return next((item for item in self.items if item.key == key), None)
+
+
+@dataclass
+class Item:
+    """One of many: `start` is that of its key, if it has one."""
+
+    start: int
+    key: str
+    value: Node
+    before: int
+    """Where the item, bracket, comma or comment before it ends."""
+    comma: int = -1
+    """Where the comma after it stands; -1: there is none."""
+
+    @property
+    def end(self) -> int:
+        return self.value.end
+
+
+Node: TypeAlias = Value | Many
+
+
+def parse(text: str) -> Node:
+    """The one value that the text is."""
+    at, _ = _blank(text, 0)
+    node = _value(text, at, 0)
+    at, _ = _blank(text, node.end)
+    if at < len(text):
+        raise _wrong(text, at, "there is something after the end")
+    return node
+
+
+def plain(node: Node) -> object:
+    """As `json.loads` would give it."""
+    match node:
+        case Value():
+            return node.plain
+        case Many(keyed=True):
+            return {item.key: plain(item.value) for item in node.items}
+        case Many():
+            return [plain(item.value) for item in node.items]
+
+
+def _value(text: str, at: int, depth: int) -> Node:
+    if depth > _DEEPEST:
+        raise _wrong(text, at, "this is nested too deep")
+    sign = text[at : at + 1]
+    if sign in ("{", "["):
+        return _many(text, at, depth)
+    if sign == '"':
+        said, end = _string(text, at)
+        return Value(at, end, said)
+    found = _LITERAL.match(text, at)
+    if found is None:
+        raise _wrong(text, at, "here a value is missing")
+    try:
+        return Value(at, found.end(), json.loads(found[0]))
+    except ValueError as error:  # Python reads no number of thousands of digits
+        raise _wrong(text, at, "this number is too long") from error
+
+
+def _many(text: str, start: int, depth: int) -> Many:
+    keyed = text[start] == "{"
+    close = "}" if keyed else "]"
+    many = Many(start, start, keyed)
+    at, before = _blank(text, start + 1)
+    while text[at : at + 1] != close:
+        if many.items and many.items[-1].comma < 0:
+            raise _wrong(text, at, f"here a comma or `{close}` is missing")
+        item = _item(text, at, before, keyed, depth)
+        if keyed and many.get(item.key) is not None:
+            raise _wrong(text, at, f"{item.key!r} is said a second time")
+        many.items.append(item)
+        at, before = _blank(text, item.end)
+        if text[at : at + 1] == ",":
+            item.comma = at
+            at, before = _blank(text, at + 1)
+    many.content = before
+    many.end = at + 1
+    return many
+
+
+def _item(text: str, at: int, before: int, keyed: bool, depth: int) -> Item:
+    if not keyed:
+        return Item(at, "", _value(text, at, depth + 1), before)
+    if text[at : at + 1] != '"':
+        raise _wrong(text, at, "here a name in quotes is missing")
+    key, end = _string(text, at)
+    colon, _ = _blank(text, end)
+    if text[colon : colon + 1] != ":":
+        raise _wrong(text, colon, "here a colon is missing")
+    place, _ = _blank(text, colon + 1)
+    return Item(at, key, _value(text, place, depth + 1), before)
+
+
+def _string(text: str, at: int) -> tuple[str, int]:
+    found = _TEXT.match(text, at)
+    if found is None:
+        raise _wrong(text, at, "this text has no end, or a sign in it that must be escaped")
+    try:
+        return str(json.loads(found[0])), found.end()
+    except json.JSONDecodeError as error:
+        raise _wrong(text, at + error.pos, "this escape means nothing") from error
+
+
+def _blank(text: str, at: int) -> tuple[int, int]:
+    """Past blanks and comments, and where the last comment ended (or it began)."""
+    last = at
+    while True:
+        at = _BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if text.startswith("//", at):
+            newline = text.find("\n", at)
+            at = last = len(text) if newline < 0 else newline - (text[newline - 1] == "\r")
+        elif text.startswith("/*", at):
+            close = text.find("*/", at + 2)
+            if close < 0:
+                raise _wrong(text, at, "this comment has no end")
+            at = last = close + 2
+        else:
+            return at, last
+
+
+def _wrong(text: str, at: int, what: str) -> NotJson:
+    line = text.count("\n", 0, at) + 1
+    return NotJson(what, line, at - text.rfind("\n", 0, at))

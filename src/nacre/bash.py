@@ -1,0 +1,353 @@
+"""Bash: walks the street, top to bottom, and has no logic of its own.
+
+    Request → plan → check → spawn → capture → Result
+
+Stateless: everything that belongs to one call comes in with it. `run` is `stream` consumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nacre.approval.approve import permission
+from nacre.base.frozen import frozen, replace
+from nacre.base.heap import note_output
+from nacre.base.system import payload
+from nacre.base.threads import beside
+from nacre.capture import Collector
+from nacre.engines import LOCAL, Engine, Live
+from nacre.environment import host_environment
+from nacre.errors import InvalidRequest
+from nacre.execution.exit_state import told
+from nacre.execution.foreground import Following
+from nacre.execution.limiter import Gate
+from nacre.execution.outcome import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
+from nacre.execution.start import started
+from nacre.keeper.client.connection import private_directory
+from nacre.keeper.client.events import Began, NeverBegan, Printed, Promoted, Stopped, Vanished, never_began
+from nacre.keeper.client.handle import Stillborn
+from nacre.keeper.protocol.shortages import LACKS
+from nacre.observe.dispatch import Watch, implied_by_environment, watched, watching
+from nacre.observe.events import Observer
+from nacre.planning.access import has_scratch
+from nacre.planning.plan import hidden_for, plan_for, spill_name
+from nacre.planning.validate import absolute
+from nacre.profiles import DEFAULT, Profile, named
+from nacre.protected_paths import Protection, remember
+from nacre.redact.redactor import Hidden
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, NotStarted, Outcome, Result, Stage, Started
+from nacre.types import Access, Limits, Plan, Request, ToolContext
+
+if TYPE_CHECKING:
+    from nacre.toolcall.schema import Dialect
+    from nacre.views.answers import Answer
+
+_LATE = 1.0
+"""Seconds after the grace that a keeper may take to end a run."""
+_SHORT = 4000
+"""Bytes of output that are told sooner than a thread is started for it."""
+
+
+@frozen
+class Carry:
+    """How a session takes part in a run."""
+
+    prepare: Callable[[Plan], Plan]
+    state: int
+    """A file that gets the shell's last directory and environment."""
+
+
+class Bash:
+    """Runs shell commands. One instance serves any number of conversations, threads and event loops."""
+
+    def __init__(
+        self,
+        profile: Profile | str = DEFAULT,
+        *,
+        max_running: int | None = None,
+        observers: Iterable[Observer] = (),
+        engine: Engine = LOCAL,
+    ) -> None:
+        """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too. `engine`
+        is where commands run (`nacre.engines`)."""
+        self.profile = named(profile) if isinstance(profile, str) else profile
+        asked = tuple(observers)
+        self.observers = (*asked, *implied_by_environment(asked))
+        self.engine = engine
+        if self.profile.container and engine.here:
+            raise InvalidRequest(
+                "no_container",
+                f"The profile {self.profile.name!r} wants a container, and the engine is {engine.name!r}.",
+                field="engine",
+                hint="Give one: Bash(…, engine=Containers(IMAGE)), from nacre.engines.",
+            )
+        self._gate = Gate(max_running)
+
+    def constraints(self, ctx: ToolContext | None = None) -> str:
+        """What a command of this context may do, for the description that a model reads; empty if anything.
+
+        AccessUnavailable: this kernel cannot enforce it.
+        """
+        ctx = self._settled(ctx)
+        self.engine.directory(Request("true"), ctx)  # which may be none
+        confined = self.engine.confined(ctx, Limits(), {})
+        if confined is None or confined.wanted is None:
+            return "" if confined is None else confined.words
+        from nacre.sandbox.describe import describe
+
+        return describe(confined.wanted, confined.enforced, scratch=has_scratch(ctx))
+
+    @property
+    def access_modes(self) -> tuple[Access, ...]:
+        """The ones that can be enforced where commands run."""
+        return ("unrestricted", "workspace", "restricted") if self.engine.confines else ("unrestricted",)
+
+    def definition(self, ctx: ToolContext | None = None, *, dialect: Dialect = "anthropic") -> dict[str, Any]:
+        """The tool for a model: name, description with the constraints in force, schema of what `call` takes."""
+        from nacre.toolcall import schema
+
+        ctx = self._settled(ctx)
+        tool = schema.told(self.profile)
+        where = f"Working directory: {self.engine.directory(Request('true'), ctx)}" if tool.names_directory else ""
+        parts = (tool.description.strip(), where, self.constraints(ctx))
+        return schema.definition(tool, "\n\n".join(filter(None, parts)), dialect)
+
+    async def call(self, arguments: Mapping[str, Any] | str, ctx: ToolContext | None = None) -> Answer:
+        """One call of the tool as a model makes it, answered in the profile's shape. What cannot be meant is an answer,
+        too: nothing is raised for it."""
+        return await answered(self.profile, arguments, ctx or ToolContext(), self.stream)
+
+    def _settled(self, ctx: ToolContext | None) -> ToolContext:
+        """With the profile's access, where the caller has not asked for any."""
+        ctx = ctx or ToolContext()
+        own = self.profile.access
+        return ctx if ctx.access != "unrestricted" or own == "unrestricted" else replace(ctx, access=own)
+
+    async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
+        """Run a command to its end."""
+        return await ending(self.stream(request, ctx))
+
+    def stream(self, request: Request | str, ctx: ToolContext | None = None) -> AsyncGenerator[Event, None]:
+        """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
+        return self.walk(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
+
+    def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
+        ctx = self._settled(ctx)
+        watch = watching(self.observers, request, ctx, self.profile)
+        events = self._walk(request, ctx, carry, watch)
+        return events if watch is None else watched(watch, events)
+
+    async def _walk(
+        self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
+    ) -> AsyncGenerator[Event, None]:
+        inherited = await self.engine.inherited(ctx)
+        try:
+            plan = plan_for(request, ctx, self.profile, inherited, self.engine.confined, self.engine.directory)
+        except OSError as error:
+            if error.errno not in LACKS:
+                raise
+            unstarted = NotStarted(os.strerror(error.errno), LACKS[error.errno])
+            cwd, hidden = self.engine.directory(request, ctx), hidden_for(request, ctx, inherited)
+            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, hidden=hidden))
+            return
+        if carry is not None:
+            plan = carry.prepare(plan)
+        if watch is not None:
+            watch.planned(plan)
+        heard = None if watch is None else watch.heard
+        permitted = await permission(request, ctx, plan, self.profile.policy, heard)
+        if not isinstance(permitted, Plan):
+            yield Ended(unrun(request, plan, permitted))
+            return
+        plan = permitted
+        if plan.background:
+            try:
+                from nacre.execution.background import begin  # loaded by whoever starts one
+            except OSError as error:
+                yield Ended(unrun(request, plan, outcome_of(lacking(error), plan)))
+                return
+            async for event in self.engine.begin(request, ctx, plan) or begin(request, ctx, plan, self.engine):
+                yield event
+            return
+        if not await self._gate.enter(ctx.cancel):
+            yield Ended(unrun(request, plan, Cancelled()))
+            return
+        collector = collector_for(plan)
+        pid, undone, denied = None, list[str](), list[str]()
+        state = carry.state if carry is not None else file_for_stages(plan)
+        try:
+            guard: Protection | None = None
+            try:
+                guard = await remember(plan)
+            except OSError as error:  # what it might do could not be undone
+                run: Live = Stillborn(lacking(error))
+            else:
+                try:
+                    run = await started(self.engine, plan, ctx.cancel, state)
+                except BaseException:
+                    if guard is not None:
+                        guard.release()
+                    raise
+            following = Following(run, collector, request, ctx, plan, guard)
+            forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
+            try:
+                while isinstance(happening := await following.next(), Began | Printed):
+                    if isinstance(happening, Began):
+                        pid = happening.pid
+                        yield Started(pid, plan.timeout, plan.hidden)
+                    elif data := collector.feed(happening.stream, happening.data):
+                        yield Chunk(happening.stream, data)
+                for stream, data in collector.flush():
+                    yield Chunk(stream, data)
+                await following.adopt(happening)
+                following.remark_on_waiting(happening)
+            finally:
+                if forget is not None:
+                    forget()
+                if guard is None:
+                    run.close()
+                else:  # goes on if this is cancelled again
+                    undone = await asyncio.shield(settled(run, following, plan.grace))
+        finally:
+            self._gate.leave()
+            spill = collector.close()
+            ended = stages_of(plan, state)
+            if state is not None and carry is None:
+                os.close(state)
+        assert isinstance(happening, NeverBegan | Stopped | Vanished | Promoted)
+        outcome, task = outcome_of(happening, plan), following.task
+        out, err, both = collector.captured()
+        note_output(both.seen)
+        remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
+        remarks += remarks_on_stages(ended, outcome)
+        if (plan.confinement or plan.place is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
+            remarks += remarks_on_limits(plan, outcome, both.text)
+        with contextlib.suppress(OSError):  # no descriptor left to load them with: what was run is told all the same
+            if plan.wanted is not None:
+                from nacre.sandbox.denials import denials  # not loaded for those who never confine
+
+                denied = denials(plan, outcome, both, ctx.conversation_id)
+                remarks += denied
+            if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
+                from nacre.hints import advice  # not loaded for those who never fail
+
+                remarks += await advice(plan, both) if self.engine.here else []
+        yield Ended(
+            Result(
+                command=request.command,
+                cwd=plan.cwd,
+                outcome=outcome,
+                out=out,
+                err=err,
+                both=both,
+                duration=happening.duration,
+                pid=pid,
+                running=happening.running,
+                ended=happening.ended,
+                stages=ended,
+                task=task,
+                spill=spill,
+                elsewhere=not self.engine.shows(plan, plan.spill_dir if task is None else task.output_file),
+                enforced=() if pid is None else still_enforced(plan, guard, following.unheld),
+                remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
+                hidden=plan.hidden,
+            )
+        )
+
+
+def lacking(error: OSError) -> NeverBegan:
+    """There is no descriptor, most likely."""
+    return never_began(error)
+
+
+async def answered(
+    profile: Profile,
+    arguments: Mapping[str, Any] | str,
+    ctx: ToolContext,
+    stream: Callable[[Request, ToolContext], AsyncGenerator[Event, None]],
+) -> Answer:
+    from nacre.execution.passthrough import passed_on
+    from nacre.toolcall.parse import understood
+    from nacre.views.answers import answer, get_ready, problem
+
+    get_ready(profile.view)
+    asked = None
+    try:
+        asked = understood(arguments, profile)
+        events = stream if asked.capture else passed_on(stream)
+        result = await ending(events(asked.request, ctx))
+    except InvalidRequest as error:
+        view = None if asked is None else profile.view  # what the schema forbids is no call, and has no output
+        hidden = Hidden(ctx.secrets, host_environment())
+        return problem(error, view, complaint=profile.tool.complaint, hidden=hidden)
+    place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
+    directory = None if place is None else absolute(place, "output_dir")
+    name = spill_name(ctx.conversation_id)
+    told = partial(answer, result, profile.view, directory=directory, name=name)
+    return told() if result.seen < _SHORT else await beside(told)  # it may read the spill
+
+
+def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
+    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
+
+
+def still_enforced(plan: Plan, guard: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
+    """The rules that the kernel has enforced to the end of the run, here or `elsewhere`."""
+    unheld = elsewhere if guard is None else elsewhere | guard.unheld
+    return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
+
+
+async def settled(run: Live, following: Following, grace: float) -> list[str]:
+    """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
+    try:
+        if run.listening:  # what an ended one has left running stays
+            run.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace + _LATE):
+                while run.listening:
+                    await run.next()
+    finally:
+        run.close()
+        undone = await following.restore()
+    return undone
+
+
+def file_for_stages(plan: Plan) -> int | None:
+    """Where the shell tells how each command of its last pipeline ended."""
+    if plan.stages:
+        with contextlib.suppress(OSError):  # no descriptor left: then nobody is told
+            return payload(b"")
+    return None
+
+
+def stages_of(plan: Plan, state: int | None) -> tuple[Stage, ...]:
+    """How each command of its last pipeline ended, if the shell has told."""
+    if state is None or not plan.stages:
+        return ()
+    codes = told(state).stages
+    return tuple(map(Stage, plan.stages, codes)) if len(codes) == len(plan.stages) else ()
+
+
+def collector_for(plan: Plan) -> Collector:
+    return Collector(
+        limit=plan.output,
+        spill=plan.spill,
+        directory=private_directory if plan.spill_dir is None else lambda: str(plan.spill_dir),
+        name=plan.spill_name,
+        merge=plan.merge,
+    )
+
+
+async def ending(stream: AsyncGenerator[Event, None]) -> Result:
+    """Consume a stream for its result; to its very end, or its last step would be left to the event loop."""
+    result = None
+    async for event in stream:
+        if isinstance(event, Ended):
+            result = event.result
+    assert result is not None, "a stream ends with Ended"
+    return result

@@ -1,0 +1,74 @@
+"""`nacre check`: a command in, the checker's verdict out. Nothing is run.
+
+Light, because agents call it before each of their commands: no event loop, no argparse, JSON only when asked for.
+"""
+
+from __future__ import annotations
+
+from nacre.approval.check import check as verdict_on
+from nacre.cli.common.messages import put, put_json, safe
+from nacre.cli.common.parser import policy_of, sort_out, variables
+from nacre.cli.common.stdin import command_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.verdict import Verdict
+
+_HELP = """\
+usage: nacre check [options] 'command'     may it run? nothing is run
+
+  'command'           shell text, as one argument; without it, or with -, it is read from stdin
+  --json              print the verdict as one JSON object
+  --jsonl             many at once: each line of stdin is a JSON string, or an object with "command" and
+                      perhaps "cwd", "env", "stdin"; each is answered by one line, in order
+  --cwd DIR           where it would run (default: here)
+  --env NAME=VALUE    a variable that it would get (may be repeated)
+  --stdin TEXT        the input that it would get: a script, where a shell would read it
+  --no-config         by nacre's own rules alone, whatever is configured (see: nacre config)
+
+exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed, or a line could not be read.
+With --jsonl the highest of all lines. `nacre explain` draws what would run, `nacre rules` lists the rules.
+"""
+
+
+def check(words: list[str]) -> int:
+    asked = sort_out("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    if "--jsonl" in asked:
+        from nacre.cli.check.jsonl import check_lines
+
+        return check_lines(asked)
+    command = command_of("check", asked)
+    verdict = verdict_on(
+        command,
+        cwd=asked.last("--cwd"),
+        env=variables(asked),
+        stdin=asked.last("--stdin"),
+        policy=policy_of(asked, asked.last("--cwd")),
+    )
+    if "--json" in asked:
+        put_json({"command": command, **verdict.to_dict()})
+    else:
+        put(_lines(verdict, command))
+    return verdict.decision.strictness
+
+
+def _lines(verdict: Verdict, command: str) -> str:
+    if verdict.allowed:
+        return f"allow {safe(verdict.permitted)}".rstrip() + "\n"
+    lines = [f"{verdict.decision} {verdict.rule}: {verdict.reason}"]
+    if verdict.findings:
+        lines.append(f"  {_where(verdict, command)}")
+    return "".join(f"{safe(line)}\n" for line in lines)
+
+
+def _where(verdict: Verdict, command: str) -> str:
+    first = verdict.findings[0]
+    line = command.count("\n", 0, first.start) + 1
+    column = first.start - command.rfind("\n", 0, first.start)
+    via = f", in {' › '.join(first.via)}" if first.via else ""
+    more = len(verdict.findings) - 1
+    rest = f"; {more} more: nacre explain shows all" if more else ""
+    return f"at line {line}, column {column}{via}{rest}"

@@ -1,0 +1,54 @@
+"""`nacre explain`: a command in, a drawing out of what it would run and of what the checker says. Nothing is run."""
+
+from __future__ import annotations
+
+from nacre.approval.check import examine
+from nacre.cli.check.tree import tree
+from nacre.cli.check.tree_drawing import draw
+from nacre.cli.common.messages import put, put_json
+from nacre.cli.common.parser import policy_of, sort_out, variables
+from nacre.cli.common.stdin import command_of
+from nacre.cli.common.terminal import has_colour
+
+_HELP = """\
+usage: nacre explain [options] 'command'     what would run, and what the checker says; nothing is run
+
+  'command'           shell text, as one argument; without it, or with -, it is read from stdin
+  --json              the tree and the verdict as one JSON object
+  --cwd DIR           where it would run (default: here)
+  --env NAME=VALUE    a variable that it would get (may be repeated)
+  --stdin TEXT        the input that it would get: a script, where a shell would read it
+  --no-config         by nacre's own rules alone, whatever is configured
+
+Each command stands below the one that would run it. Colour on a terminal only, and not with NO_COLOR.
+exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
+"""
+
+
+def explain(words: list[str]) -> int:
+    asked = sort_out("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    command = command_of("explain", asked)
+    script, verdict = examine(
+        command,
+        cwd=asked.last("--cwd"),
+        env=variables(asked),
+        stdin=asked.last("--stdin"),
+        policy=policy_of(asked, asked.last("--cwd")),
+    )
+    roots = tree(script, verdict)
+    if "--json" in asked:
+        put_json(
+            {
+                "command": command,
+                **verdict.to_dict(),
+                "broken": script.broken,
+                "unread": script.closed,
+                "tree": [root.to_dict() for root in roots],
+            }
+        )
+    else:
+        put("".join(f"{line}\n" for line in draw(script, verdict, roots, colour=has_colour())))
+    return verdict.decision.strictness

@@ -1,0 +1,110 @@
+"""`nacre check --jsonl`: a line in, a line out, as long as there are lines.
+
+A line that cannot be understood gets an error for an answer and costs no other line its verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from nacre.approval.check import check
+from nacre.cli.common.messages import put_json
+from nacre.cli.common.parser import Words, policy_of, variables
+from nacre.cli.common.stdin import usable
+from nacre.cli.common.usage import UsageError, nearest
+from nacre.errors import InvalidConfig, InvalidRequest
+from nacre.policy.policy import Policy
+
+FAILED = 3
+_KNOWN = ("command", "cwd", "env", "stdin")
+
+
+def check_lines(asked: Words) -> int:
+    """`--cwd`, `--env` and `--stdin` are for the lines that do not say."""
+    if asked.operands and asked.operands != ["-"]:
+        raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
+    cwd, env, stdin = asked.last("--cwd"), variables(asked), asked.last("--stdin")
+    policies: dict[str | None, Policy] = {}
+    code = 0
+    for number, line in enumerate(_lines(), 1):
+        if not line.strip():
+            continue
+        try:
+            wanted = _wanted(line)
+            place = wanted.cwd or cwd
+            if place not in policies:
+                policies[place] = policy_of(asked, place)
+            verdict = check(
+                wanted.command,
+                cwd=place,
+                env={**env, **(wanted.env or {})},
+                stdin=stdin if wanted.stdin is None else wanted.stdin,
+                policy=policies[place],
+            )
+        except InvalidRequest as error:
+            problem = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
+            put_json({"line": number, "error": problem})
+            code = FAILED
+        except InvalidConfig as error:
+            problem = {"code": "invalid_config", "message": str(error), "field": error.key, "hint": error.hint}
+            put_json({"line": number, "error": problem})
+            code = FAILED
+        except Exception as error:  # a bug of ours: the reader waits for an answer, and it is not "allow"
+            message = f"{type(error).__name__}: {error}"
+            put_json({"line": number, "error": {"code": "internal", "message": message, "field": None, "hint": ""}})
+            code = FAILED
+        else:
+            put_json({"command": wanted.command, **verdict.to_dict()})
+            code = max(code, verdict.decision.strictness)
+    return code
+
+
+def _lines() -> Iterator[bytes]:
+    try:
+        with open(0, "rb", closefd=False) as file:
+            yield from file
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error
+
+
+class _Wanted:
+    """One line, understood."""
+
+    __slots__ = ("command", "cwd", "env", "stdin")
+
+    def __init__(
+        self, command: str, cwd: str | None = None, env: Mapping[str, str] | None = None, stdin: str | None = None
+    ) -> None:
+        self.command = usable(command)
+        self.cwd = cwd
+        self.env = env
+        self.stdin = stdin
+
+
+def _wanted(line: bytes) -> _Wanted:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _bad(f"This is no JSON value: {error}.", "Write a string, or an object with `command`.") from error
+    if isinstance(value, str):
+        return _Wanted(value)
+    if not isinstance(value, dict):
+        raise _bad("This is neither a string nor an object.", "Write the command as a JSON string.")
+    for name in value:
+        if name not in _KNOWN:
+            near = nearest(name, _KNOWN)
+            raise _bad(f"There is no field {name!r}.", f"Did you mean: {near}" if near else "", name)
+    for name in ("command", "cwd", "stdin"):
+        if not isinstance(value.get(name), str | None):
+            raise _bad(f"`{name}` is no string.", field=name)
+    if not isinstance(value.get("command"), str):
+        raise _bad("There is no `command`.", field="command")
+    env = value.get("env")
+    if env is not None and not (isinstance(env, dict) and all(isinstance(each, str) for each in env.values())):
+        raise _bad("`env` is no object of strings.", field="env")
+    return _Wanted(value["command"], value.get("cwd"), env, value.get("stdin"))
+
+
+def _bad(message: str, hint: str = "", field: str = "") -> InvalidRequest:
+    return InvalidRequest("bad_line", message, field=field, hint=hint)

@@ -1,0 +1,60 @@
+"""`nacre rules`: what the checker looks for; `nacre rules ID`: one rule's page."""
+
+from __future__ import annotations
+
+from nacre.cli.common.messages import put, put_json
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.usage import UsageError, nearest
+from nacre.policy.rule_pages import Page, pages
+
+_HELP = """\
+usage: nacre rules [--json]        every rule: its id, its decision, what it is about
+       nacre rules [--json] ID     one rule: why it is there, what to do instead, what it misses, examples
+
+exit codes: 0; 3 there is no such rule, or nacre itself failed.
+"""
+
+
+def rules(words: list[str]) -> int:
+    asked = sort_out("rules", words, flags=("--json",))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    known = pages()
+    if not asked.operands:
+        if "--json" in asked:
+            put_json({"rules": [page.to_dict() for page in known]})
+        else:
+            put("".join(f"{line}\n" for line in _lines(known)))
+        return 0
+    page = _find(asked.operands[0], known)
+    if "--json" in asked:
+        put_json(page.to_dict())
+    else:
+        put("".join(f"{line}\n" for line in _page(page)))
+    return 0
+
+
+def _find(id: str, known: list[Page]) -> Page:
+    for page in known:
+        if page.id == id:
+            return page
+    near = nearest(id, (page.id for page in known))
+    hint = f"Did you mean: nacre rules {near}" if near else "`nacre rules` lists all of them."
+    raise UsageError(f"There is no rule {id!r}.", hint, field="id")
+
+
+def _lines(known: list[Page]) -> list[str]:
+    width = max((len(page.id) for page in known), default=0) + 2
+    return [f"{page.id:<{width}}{page.decision:<8}{page.title}" for page in known]
+
+
+def _page(page: Page) -> list[str]:
+    floor = ", whatever the policy says" if page.floor else ""
+    lines = [f"{page.id}: {page.title}", "", f"Decision  {page.decision}{floor}"]
+    for name, text in page.sections.items():
+        lines += [f"{name:<10}{line}" if not index else f"{'':<10}{line}" for index, line in enumerate(text)]
+    for name, examples in (("Stops", page.hits), ("Passes", page.passes)):
+        if examples:
+            lines += ["", name, *(f"  {line}" for example in examples for line in example.split("\n"))]
+    return lines

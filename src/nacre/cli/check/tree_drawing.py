@@ -1,0 +1,141 @@
+"""A tree and a verdict → lines for a reader. Pure.
+
+    sudo
+    └─ bash -c
+       └─ rm -rf /          refuse: rm-root-or-home
+
+Whatever a command holds, no line of the drawing breaks and none commands the terminal.
+"""
+
+from __future__ import annotations
+
+from nacre.ansi.width import columns
+from nacre.cli.common.messages import safe
+from nacre.verdict import Decision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nacre.cli.check.tree import Branch
+    from nacre.shell import Script
+    from nacre.verdict import Finding, Verdict
+
+WIDTH = 100
+MOST_BRANCHES = 200
+MOST_FINDINGS = 50
+MOST_LINES = 5
+"""Of one finding."""
+
+_COLOURS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.REFUSE: "31"}
+_UNNAMED = "a command's name"
+_MARKS = {Decision.ALLOW: "~", Decision.ASK: "~", Decision.REFUSE: "^"}
+
+
+def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool) -> Iterator[str]:
+    paint = Paint(colour)
+    yield from _tree(roots, paint)
+    for finding in verdict.findings[:MOST_FINDINGS]:
+        yield ""
+        yield f"{paint(finding.decision)} {paint.bold(finding.rule)}"
+        yield from _excerpt(script.text, finding, paint)
+        yield f"  {safe(_one_line(finding.what))}."
+        yield f"  Instead: {safe(_one_line(finding.instead))}"
+    yield ""
+    if (more := len(verdict.findings) - MOST_FINDINGS) > 0:
+        yield f"… and {more:,} more: --json has them all"
+    if not verdict.findings:
+        yield paint(verdict.decision) + (f": {verdict.reason}" if verdict.reason else ": no rule stops it")
+    if script.broken:
+        yield "syntax: bash would stumble over this text, after having run what stands before"
+    if script.closed:
+        yield f"unread: {script.closed}"
+    yield "unknown: " + (", ".join(_UNNAMED if what == "…" else safe(what) for what in verdict.unknown) or "nothing")
+    yield "plain: " + ("yes, provably harmless" if verdict.plain else "no, not provably harmless")
+
+
+class Paint:
+    def __init__(self, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, decision: Decision, text: str = "") -> str:
+        return self._in(_COLOURS[decision], text or decision.value)
+
+    def bold(self, text: str) -> str:
+        return self._in("1", text)
+
+    def _in(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
+
+
+# the tree
+
+
+def _tree(roots: list[Branch], paint: Paint) -> Iterator[str]:
+    drawn = 0
+    for root in roots:
+        for line in _branch(root, "", "", paint):
+            drawn += 1
+            if drawn > MOST_BRANCHES:
+                yield "…"
+                return
+            yield line
+    if not roots:
+        yield "(nothing would run)"
+
+
+def _branch(branch: Branch, first: str, rest: str, paint: Paint) -> Iterator[str]:
+    line = first + _short(branch.words or "(nothing)", WIDTH - len(first))
+    if branch.findings:
+        notes = "; ".join(paint(each.decision, f"{each.decision}: {each.rule}") for each in branch.findings)
+        line += f"    ← {notes}"
+    yield line
+    for child in branch.children:
+        last = child is branch.children[-1]
+        yield from _branch(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), paint)
+
+
+def _short(text: str, width: int) -> str:
+    text = safe(_one_line(text))
+    return text if len(text) <= width else text[: max(width, 20) - 1] + "…"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()) if "\n" in text or "\t" in text else text
+
+
+# the text
+
+
+def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
+    """The lines of the text that the finding is in, each with what was found underlined."""
+    lines = text.split("\n")
+    many = len(lines) > 1 and bool("".join(lines[1:]).strip())
+    start, shown = 0, 0
+    for number, line in enumerate(lines, 1):
+        left, right = max(finding.start - start, 0), min(finding.end - start, len(line))
+        start += len(line) + 1
+        if left >= right:
+            continue
+        if shown == MOST_LINES:
+            yield "  …"
+            return
+        shown += 1
+        margin = f"{number:>4} │ " if many else "  "
+        line, left, right = _window(line.replace("\t", " "), left, right)
+        before, found, after = (safe(part) for part in (line[:left], line[left:right], line[right:]))
+        yield margin + before + found + after
+        blank = " " * len(margin) if not many else "     │ "
+        indent, end = columns(before), columns(before + found)  # an accent at the beginning takes none
+        yield blank + " " * indent + paint(finding.decision, _MARKS[finding.decision] * max(end - indent, 1))
+
+
+def _window(line: str, left: int, right: int) -> tuple[str, int, int]:
+    """Of a long line, what stands around the place."""
+    if len(line) <= WIDTH:
+        return line, left, right
+    first = max(0, left - 20)
+    cut = line[first : first + WIDTH]
+    before, after = "…" if first else "", "…" if first + WIDTH < len(line) else ""
+    left, right = left - first, min(right - first, WIDTH)
+    return before + cut + after, left + len(before), right + len(before)

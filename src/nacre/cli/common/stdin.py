@@ -1,0 +1,37 @@
+"""The command that a command line is about: its one argument, or standard input."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.cli.common.messages import say
+from nacre.cli.common.usage import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import Words
+
+
+def command_of(name: str, asked: Words) -> str:
+    """For `nacre NAME`. Nothing is not a command: a caller who lost it should not be told that it is harmless."""
+    if asked.operands and asked.operands[0] != "-":
+        return usable(asked.operands[0])
+    if not asked.operands and os.isatty(0):
+        say(f"reading the command from the terminal, up to Ctrl-D; else: nacre {name} 'command'")
+    return usable(read_input().decode("utf-8", "surrogateescape"))
+
+
+def usable(command: str) -> str:
+    if not command.strip():
+        raise UsageError("The command is empty.", "Give a shell command.", field="command")
+    if "\0" in command:
+        raise UsageError("`command` holds a NUL byte, which no shell can take.", field="command")
+    return command
+
+
+def read_input() -> bytes:
+    try:
+        with open(0, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error

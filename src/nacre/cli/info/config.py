@@ -1,0 +1,105 @@
+"""`nacre config`: what is configured for a directory, each value with where it came from."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.cli.common.messages import put, put_json, safe
+from nacre.cli.common.parser import sort_out
+from nacre.config import load
+from nacre.config.config import Config, Entry, Note, Origin
+from nacre.config.settings import KEYS, LISTS
+
+_HELP = """\
+usage: nacre config [options]     what is configured here, and where each value came from
+
+  --all        also what nobody has set
+  --cwd DIR    for commands that would run there (default: here)
+  --json       as one JSON object
+
+Each place over the ones before: the user's nacre/config.toml (of $XDG_CONFIG_HOME, or ~/.config) and
+~/.claude/settings.json; the project's [tool.nacre] in pyproject.toml, .claude/settings.json and
+.claude/settings.local.json, where they are stricter; variables NACRE_…; the options of a command.
+
+exit codes: 0; 125 something is configured that cannot be meant, or nacre itself failed.
+"""
+_DEFAULT = Origin("default")
+
+
+def config(words: list[str]) -> int:
+    asked = sort_out("config", words, flags=("--all", "--json"), valued=("--cwd",), takes=(0, 0))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    found = load(asked.last("--cwd"), lines=True)
+    found.policy  # noqa: B018  # what cannot be meant together is found here, not when it is needed
+    rows = [*_set(found), *(_unset(found) if "--all" in asked or "--json" in asked else ())]
+    if "--json" in asked:
+        put_json(
+            {
+                "settings": [{"key": key, "value": entry.value, **_origin(entry.origin)} for key, entry in rows],
+                "not_applied": [{"key": each.key, "why": each.why, **_origin(each.origin)} for each in found.notes],
+                "files": list(found.files),
+            }
+        )
+    else:
+        put("".join(f"{safe(line)}\n" for line in _lines(rows, found.notes)))
+    return 0
+
+
+def _set(found: Config) -> list[tuple[str, Entry]]:
+    order = {key: place for place, key in enumerate((*KEYS, *(key.name for key in LISTS.values())))}
+    keys = sorted(found.entries, key=lambda key: (order.get(key, len(order)), key))
+    return [(key, entry) for key in keys for entry in found.entries[key]]
+
+
+def _unset(found: Config) -> list[tuple[str, Entry]]:
+    """As nacre comes; of what a profile decides, as the profile in force has it."""
+    profile = found.profile
+    known = {
+        "profile": profile.name,
+        "access": profile.access,
+        "network": False,
+        "unix_sockets": False,
+        "allow_partial": False,
+        "otherwise": profile.policy.otherwise.value,
+        "audit": False,
+        "claude_settings": True,
+    }
+    for name in ("timeout", "slow_timeout", "max_timeout", "output", "spill", "log"):
+        known[name] = getattr(profile, name)
+    return [(key, Entry(known.get(key), _DEFAULT)) for key in KEYS if key not in found.entries]
+
+
+def _origin(origin: Origin) -> dict[str, object]:
+    return {"layer": origin.layer, "file": origin.file, "line": origin.line}
+
+
+def _lines(rows: list[tuple[str, Entry]], notes: tuple[Note, ...]) -> list[str]:
+    if not rows and not notes:
+        return ["Nothing is configured here. (--all: what there is to configure)"]
+    cells = [(key, _shown(entry.value), _place(entry.origin)) for key, entry in rows]
+    first = max((len(key) for key, _, _ in cells), default=0) + 2
+    second = min(max((len(value) for _, value, _ in cells), default=0), 40) + 2
+    lines = [f"{key:<{first}}{value:<{second}}{place}".rstrip() for key, value, place in cells]
+    if notes:
+        lines += ["", "without effect:"]
+        lines += [f"  {note.key}, {_place(note.origin)}: {note.why}" for note in notes]
+    return lines
+
+
+def _shown(value: object) -> str:
+    """As one would write it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _place(origin: Origin) -> str:
+    home = os.path.expanduser("~")
+    file = "~" + origin.file[len(home) :] if home != "/" and origin.file.startswith(home + "/") else origin.file
+    return str(Origin(origin.layer, file, origin.line))

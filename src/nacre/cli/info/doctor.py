@@ -1,0 +1,49 @@
+"""`nacre doctor`: what this machine supports, in a few lines.
+
+Exit code 0 when commands can be run and confined here, else 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nacre import __version__
+from nacre.cli.common.messages import put, put_json
+from nacre.cli.common.usage import UsageError
+
+if TYPE_CHECKING:
+    from nacre.cli.info.probes import Check
+
+_HELP = """\
+usage: nacre doctor [--json]
+
+What this machine supports, found by trying it, and what to do about what is missing.
+Exit code 0 when commands can be run and confined here, else 1.
+"""
+
+
+def doctor(words: list[str]) -> int:
+    if any(word in ("-h", "--help") for word in words):
+        put(_HELP)
+        return 0
+    if unknown := [word for word in words if word != "--json"]:
+        raise UsageError(f"nacre doctor does not take {unknown[0]!r}.", "Its one option is --json.")
+    from nacre.cli.info.probes import examine
+
+    ok, checks = examine()
+    if words:
+        put_json({"ok": ok, "version": __version__, "checks": [check.to_dict() for check in checks]})
+    else:
+        put("".join(f"{line}\n" for line in _lines(checks)))
+    return 0 if ok else 1
+
+
+def _lines(checks: list[Check]) -> list[str]:
+    name = max(len(check.name) for check in checks) + 2
+    status = max(len(check.status) for check in checks) + 2
+    lines: list[str] = []
+    for check in checks:
+        lines.append(f"{check.name:<{name}}{check.status:<{status}}{check.detail}".rstrip())
+        if check.remedy:
+            lines.append(f"{'':<{name + status}}→ {check.remedy}")
+    return lines

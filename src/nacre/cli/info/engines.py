@@ -1,0 +1,78 @@
+"""Which engines can be used here: rows for `nacre doctor`. A missing one is no fault."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+
+from nacre.cli.info.probes import Check
+from nacre.engines.bubblewrap import check
+from nacre.engines.guest.probe import said_by
+from nacre.engines.ray.cluster.connect import address_at_hand, has_token, knock, would_authenticate
+from nacre.errors import EngineUnavailable
+
+_KNOCK = 1.0
+"""Seconds for a cluster's head to take a connection."""
+_CONTAINERS = "a container for each conversation, from an image with bash"
+
+
+def engines() -> list[Check]:
+    return [_bubblewrap(), _podman(), _docker(), _ray()]
+
+
+def _bubblewrap() -> Check:
+    try:
+        check("bwrap")
+    except EngineUnavailable as error:
+        return Check("engine bwrap", "off", error.message, error.hint)
+    return Check("engine bwrap", "ok", "namespaces of its own for each command")
+
+
+def _podman() -> Check:
+    """Asked by root only: whatever a user without privileges asks it leaves a process behind."""
+    if os.geteuid() == 0 or shutil.which("podman") is None:
+        return _asked("podman", "info")
+    return Check("engine podman", "untested", f"{_CONTAINERS}; it is here, and was asked nothing", "See `podman info`.")
+
+
+def _docker() -> Check:
+    return _asked("docker", "version")  # which asks its daemon
+
+
+def _asked(program: str, question: str) -> Check:
+    words = said_by([program, question])
+    if words is None:
+        return _missing(program)
+    if words:
+        return Check(f"engine {program}", "off", words, f"See `{program} {question}`.")
+    return Check(f"engine {program}", "ok", f"{_CONTAINERS}; `{program} {question}` works, no container was started")
+
+
+def _missing(program: str) -> Check:
+    return Check(f"engine {program}", "off", "not installed")
+
+
+def _ray() -> Check:
+    """What can be known without loading it."""
+    try:
+        found = f"ray {version('ray')}"
+    except PackageNotFoundError:
+        return Check("engine ray", "off", "not installed", "pip install 'nacre[ray]'")
+    address = address_at_hand()
+    if address is None:
+        return Check("engine ray", "off", f"{found}, no cluster given", "Set RAY_ADDRESS, or `ray start --head`.")
+    if address.startswith("ray://"):
+        return Check("engine ray", "off", f"{found}, {address} cannot stream", "Run on a machine of the cluster.")
+    try:
+        knock(address, _KNOCK)
+    except OSError as error:
+        why = error.strerror or str(error)
+        return Check("engine ray", "off", f"{found}, nobody answers at {address}: {why}", "See `ray status`.")
+    if would_authenticate():
+        return Check("engine ray", "ok", f"{found}, {address}, with token authentication")
+    if has_token():
+        lacking = "without authentication: there is a token, but RAY_AUTH_MODE does not say so"
+        return Check("engine ray", "ok", f"{found}, {address}, {lacking}", "Set RAY_AUTH_MODE=token.")
+    remedy = "Set RAY_AUTH_MODE=token; see docs/scale.md."
+    return Check("engine ray", "ok", f"{found}, {address}, without authentication", remedy)

@@ -1,0 +1,84 @@
+"""`nacre gallery`: every view of a result, drawn from recorded ones; on the terminal, or as pictures in a directory."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.cli.common.messages import put
+from nacre.cli.common.parser import sort_out, whole
+from nacre.cli.common.terminal import look
+from nacre.cli.common.usage import UsageError, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.views.gallery.scenes import Scene
+
+_HELP = """\
+usage: nacre gallery [options] [NAME…]     every view that a person may see, drawn from recorded results
+
+  NAME                only these (--list names them all)
+  --list              their names
+  --width N           columns (default: the terminal's)
+  --export DIR        write each as a picture: DIR/NAME-dark.svg and DIR/NAME-light.svg
+
+exit codes: 0; 125 nacre itself failed.
+"""
+_NARROWEST, _WIDEST = 20, 500
+_PICTURE = 80
+"""Columns of a picture."""
+
+
+def gallery(words: list[str]) -> int:
+    asked = sort_out("gallery", words, flags=("--list",), valued=("--width", "--export"), takes=(0, None))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    width = whole(asked, "--width")
+    if width is not None and not _NARROWEST <= width <= _WIDEST:
+        raise UsageError(f"--width is from {_NARROWEST} to {_WIDEST}.", field="width")
+    scenes = _chosen(asked.operands)
+    if "--list" in asked:
+        put("".join(f"{scene.name:14} {scene.about}\n" for scene in scenes))
+    elif (directory := asked.last("--export")) is not None:
+        _export(scenes, directory, width or _PICTURE)
+    else:
+        _show(scenes, width)
+    return 0
+
+
+def _chosen(names: list[str]) -> list[Scene]:
+    from nacre.views.gallery.scenes import SCENES
+
+    known = {scene.name: scene for scene in SCENES}
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"Did you mean: {near}" if near else "`nacre gallery --list` names them."
+            raise UsageError(f"There is no view {name!r}.", hint)
+    return [known[name] for name in names] if names else list(SCENES)
+
+
+def _show(scenes: list[Scene], width: int | None) -> None:
+    from nacre.base.frozen import replace
+    from nacre.views.panels.style import render
+
+    shown = look() if width is None else replace(look(), width=width)
+    for scene in scenes:
+        put(f"{scene.name}: {scene.about}\n\n{render(scene.draw(shown), shown)}\n\n")
+
+
+def _export(scenes: list[Scene], directory: str, width: int) -> None:
+    from nacre.views.console.capabilities import Look
+    from nacre.views.gallery.svg import render_svg
+
+    shown = Look(width=width, colour=True)
+    try:
+        os.makedirs(directory, exist_ok=True)
+        for scene in scenes:
+            for light in (False, True):
+                path = os.path.join(directory, f"{scene.name}-{'light' if light else 'dark'}.svg")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(render_svg(scene.draw(shown), shown, title="nacre", light=light))
+    except OSError as error:
+        raise UsageError(f"{error.filename or directory}: {error.strerror}.", field="export") from error
+    put(f"{len(scenes)} views, {2 * len(scenes)} pictures in {directory}\n")

@@ -1,0 +1,239 @@
+"""What this machine can do, by trying it: one `Check` each, nothing guessed, nothing left behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import resource
+import shutil
+import sys
+import time
+from contextlib import suppress
+from typing import Literal
+
+from nacre import __version__
+from nacre.base import system
+from nacre.base.frozen import frozen
+from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
+from nacre.errors import NacreError
+from nacre.execution.limiter import default_capacity
+from nacre.keeper.protocol.proc_check import proc_problem
+from nacre.keeper.protocol.procfs import look
+from nacre.result import Result
+from nacre.sandbox.clone3 import REMEDY, is_clone3_denied
+
+_F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032
+_FEW = 32
+_TRIAL = 20.0
+"""Seconds. Only a machine in trouble needs so long for `true`."""
+_ORPHAN = "(sleep 60 >/dev/null 2>&1 &)"
+
+
+@frozen
+class Check:
+    name: str
+    status: Literal["ok", "missing", "failed", "low", "untested", "off", "on"]
+    detail: str = ""
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        return {"name": self.name, "status": self.status, "detail": self.detail, "remedy": self.remedy}
+
+
+def examine() -> tuple[bool, list[Check]]:
+    """Whether commands can be run and confined, and everything there is to say about it."""
+    checks = [Check("nacre", "ok", __version__), _python(), _platform()]
+    works, trials = _trials()
+    checks += [*trials, _proc(), _dev_fd(), _temporary(), _clone3(), _memfd(), _pidfd(), _pipe_size()]
+    checks += [*_portable(), _files()]
+    if not works:
+        return False, checks
+    from nacre.cli.info.confinement import confinement
+
+    confines, rows = confinement()
+    from nacre.cli.info.engines import engines
+
+    return confines, checks + rows + engines()
+
+
+def _python() -> Check:
+    return Check("python", "ok", f"{platform.python_version()}, {sys.executable}")
+
+
+def _platform() -> Check:
+    name = f"{platform.system()} {platform.release()} {platform.machine()}"
+    if platform.system() == "Linux":
+        return Check("platform", "ok", f"{name}, a tested one")
+    return Check("platform", "untested", name, "Expect rough edges; nacre is tested on Linux.")
+
+
+# what only a run can tell
+
+
+def _trials() -> tuple[bool, list[Check]]:
+    bash = shutil.which("bash", path=os.environ.get("PATH", os.defpath))
+    if bash is None:
+        return False, [Check("bash", "missing", "none on PATH", "Install bash, or put it on PATH.")]
+    from nacre.call import run_sync
+    from nacre.keeper.client.connection import client
+
+    before = time.monotonic()
+    try:
+        keeper = client()
+        first = run_sync('printf %s "$BASH_VERSION"', timeout=_TRIAL)
+        took = time.monotonic() - before
+        orphan = run_sync(_ORPHAN, timeout=_TRIAL)
+    except NacreError as error:
+        return False, [Check("bash", "ok", bash), Check("keeper", "failed", str(error))]
+    resident = _resident(keeper.pid)
+    parents = [seen.ppid for process in orphan.running if (seen := look(process.pid)) is not None]
+    keeper.dismiss()
+    if not first.ok:
+        return False, [Check("bash", "failed", f"{bash}: {first.summary}", "Does `bash -c true` work?")]
+    return True, [
+        Check("bash", "ok", f"{first.stdout}, {bash}"),
+        Check("keeper", "ok", f"first answer after {took * 1000:.0f} ms{resident}"),
+        _orphans(orphan),
+        _subreaper(keeper.pid, parents),
+    ]
+
+
+def _resident(pid: int) -> str:
+    with (
+        suppress(OSError, IndexError, ValueError),
+        open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file,
+    ):
+        kib = int(file.read().partition("VmRSS:")[2].split()[0])
+        return f", {kib / 1024:.1f} MiB resident"
+    return ""
+
+
+def _orphans(orphan: Result) -> Check:
+    if not orphan.running:
+        remedy = "Install ps (procps)." if not system.LINUX else "Mount /proc."
+        return Check("orphans", "missing", "a process that left its parent was not found", remedy)
+    for process in orphan.running:
+        if _is_alive(process.pid):
+            return Check("orphans", "failed", f"process {process.pid} could not be ended")
+    return Check("orphans", "ok", "a process that left its parent was found and ended")
+
+
+def _is_alive(pid: int) -> bool:
+    if os.path.exists("/proc/self/stat"):
+        seen = look(pid)
+        return seen is not None and seen.alive  # init may be slow to fetch the dead
+    with suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+def _subreaper(keeper: int, parents: list[int]) -> Check:
+    if not system.LINUX:
+        return Check("subreaper", "off", "not used in portable mode")
+    if parents and all(parent == keeper for parent in parents):
+        return Check("subreaper", "ok", "orphans come to the keeper")
+    return Check("subreaper", "missing", "orphans do not come to the keeper", "Needs Linux 3.4 and a readable /proc.")
+
+
+# what one call can tell
+
+
+def _proc() -> Check:
+    if problem := proc_problem():
+        reason, _, remedy = problem.partition(" Mount ")
+        return Check("proc", "failed" if os.path.exists("/proc/self") else "missing", reason, f"Mount {remedy}")
+    if not os.path.exists("/proc/self/stat"):
+        return Check("proc", "off")  # macOS
+    if not os.path.exists("/proc/thread-self/children"):
+        return Check("proc", "ok", "without children files: finding processes takes longer")
+    return Check("proc", "ok", "with children files")
+
+
+def _dev_fd() -> Check:
+    if os.path.isdir("/dev/fd"):
+        return Check("dev fd", "ok")
+    detail = "nacre does without; `<(command)` in bash does not"
+    return Check("dev fd", "missing", detail, "Make it: ln -s /proc/self/fd /dev/fd")
+
+
+def _temporary() -> Check:
+    try:
+        return Check("temporary files", "ok", temporary_directory())
+    except NoTemporaryDirectory as error:
+        return Check("temporary files", "missing", f"{error.strerror}: no command can be confined", error.hint)
+
+
+def _clone3() -> Check:
+    if platform.system() != "Linux":
+        return Check("clone3", "off", "not used here")
+    if is_clone3_denied():
+        reason, _, remedy = REMEDY.partition(". ")
+        return Check("clone3", "failed", reason, remedy)
+    return Check("clone3", "ok")
+
+
+def _memfd() -> Check:
+    try:
+        os.close(os.memfd_create("nacre-doctor", os.MFD_CLOEXEC))
+    except (AttributeError, OSError) as error:
+        detail = f"{_reason(error)}; temporary files are used instead"
+        remedy = "Needs Linux 3.17, and a seccomp profile that allows memfd_create." if system.LINUX else ""
+        return Check("memfd", "missing", detail, remedy)
+    return Check("memfd", "ok")
+
+
+def _pidfd() -> Check:
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError) as error:
+        return Check("pidfd", "missing", f"{_reason(error)}; nacre does without", "Needs Linux 5.3.")
+    return Check("pidfd", "ok")
+
+
+def _pipe_size() -> Check:
+    if platform.system() != "Linux":
+        return Check("pipe size", "off", "not to be changed here")
+    read, write = os.pipe()
+    try:
+        with suppress(OSError):
+            fcntl.fcntl(write, _F_SETPIPE_SZ, system.PIPE_SIZE)
+        size = fcntl.fcntl(write, _F_GETPIPE_SZ)
+    finally:
+        os.close(read)
+        os.close(write)
+    if size < system.PIPE_SIZE:
+        return Check(
+            "pipe size", "low", f"{size // 1024} KiB", "Raise /proc/sys/fs/pipe-max-size or pipe-user-pages-soft."
+        )
+    return Check("pipe size", "ok", f"{size // 1024} KiB")
+
+
+def _portable() -> list[Check]:
+    if system.LINUX:
+        return [Check("portable mode", "off")]
+    forced = platform.system() == "Linux"
+    remedy = f"Unset {system.PORTABLE_FLAG} to use what Linux offers." if forced else ""
+    ps = shutil.which("ps")
+    return [
+        Check("portable mode", "on", "slower, and a process that hides well may be missed", remedy),
+        Check("ps", "ok", ps) if ps else Check("ps", "missing", "", "Install ps (procps)."),
+    ]
+
+
+def _files() -> Check:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    capacity = default_capacity()
+    detail = f"{_limit(soft)} (at most {_limit(hard)}): up to {capacity} commands at once"
+    if capacity < _FEW:
+        return Check("open files", "low", detail, "Raise it: ulimit -n 4096")
+    return Check("open files", "ok", detail)
+
+
+def _limit(value: int) -> str:
+    return "unlimited" if value == resource.RLIM_INFINITY else str(value)
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "not in this Python or system"

@@ -1,0 +1,54 @@
+"""`nacre profiles`: every flavour of the tool, side by side; `nacre profiles NAME`: one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from textwrap import wrap
+
+from nacre.cli.common.messages import put, put_json
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.terminal import size
+from nacre.profiles import NAMES, named
+from nacre.profiles.table import facts, table
+
+_HELP = """\
+usage: nacre profiles [--json]          every flavour of the tool, side by side
+       nacre profiles [--json] NAME…    some of them
+
+A profile is what a model is told, which limits hold, what is refused and what is given back. `nacre run --profile NAME`
+uses one, `nacre schema --profile NAME` prints its tool for a model.
+
+exit codes: 0; 125 there is no such profile, or nacre itself failed.
+"""
+_WIDEST = 34
+"""Columns of a cell."""
+
+
+def profiles(words: list[str]) -> int:
+    asked = sort_out("profiles", words, flags=("--json",), takes=(0, None))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    known = [named(name) for name in asked.operands or NAMES]
+    if "--json" in asked:
+        put_json({"profiles": [{"name": profile.name, **facts(profile)} for profile in known]})
+    else:
+        put("".join(f"{line}\n" for line in _lines(table(known), size()[0])))
+    return 0
+
+
+def _lines(rows: list[list[str]], width: int) -> Iterator[str]:
+    """As many side by side as there is room for without breaking a word, the others below."""
+    labels = max(len(row[0]) for row in rows) + 2
+    longest = max(len(word) for row in rows for cell in row[1:] for word in cell.split())
+    count = len(rows[0]) - 1
+    abreast = max(1, min(count, (width - labels) // (longest + 2)))
+    room = max(longest, min((width - labels) // abreast - 2, _WIDEST))
+    for first in range(1, count + 1, abreast):
+        for label, *cells in [[row[0], *row[first : first + abreast]] for row in rows]:
+            wrapped = [wrap(cell, room, break_on_hyphens=False) for cell in cells]
+            for head, *line in zip_longest([label], *wrapped, fillvalue=""):
+                yield "".join((f"{head:<{labels}}", *(f"{cell:<{room + 2}}" for cell in line))).rstrip()
+            if not label or max(map(len, wrapped)) > 1:
+                yield ""

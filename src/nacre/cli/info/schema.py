@@ -1,0 +1,55 @@
+"""`nacre schema`: the tool definition of a profile, as an API or a protocol takes it."""
+
+from __future__ import annotations
+
+import json
+
+from nacre.cli.common.fast_import import without_ssl
+from nacre.cli.common.messages import put
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.usage import UsageError
+from nacre.config import load
+from nacre.profiles import named
+from nacre.toolcall.schema import DIALECTS
+
+_HELP = f"""\
+usage: nacre schema [options]     the tool for a model: its name, what it is told, what it takes
+
+  --profile NAME     one of `nacre profiles` (default: what is configured, or default)
+  --for WHICH        {", ".join(DIALECTS)} (default: anthropic); json is the bare schema of its input
+  --access MODE      unrestricted, workspace or restricted: the description says what commands may do then
+                     (default: what is configured)
+  --cwd DIR          the working directory that the description names (default: here)
+  --no-config        as nacre comes, whatever is configured (see: nacre config)
+
+One JSON object goes to stdout. exit codes: 0; 125 there is no such profile, or nacre itself failed.
+"""
+
+
+def schema(words: list[str]) -> int:
+    asked = sort_out(
+        "schema", words, flags=("--no-config",), valued=("--profile", "--for", "--access", "--cwd"), takes=(0, 0)
+    )
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    dialect = asked.last("--for") or "anthropic"
+    if dialect not in DIALECTS:
+        raise UsageError(f"There is no --for {dialect}.", f"Use one of {', '.join(DIALECTS)}.", field="for")
+    with without_ssl():
+        from nacre.bash import Bash
+    cwd = asked.last("--cwd")
+    given = {"profile": _profile(asked.last("--profile")), "access": asked.last("--access")}
+    config = load(
+        cwd,
+        arguments={name: value for name, value in given.items() if value is not None},
+        files="--no-config" not in asked,
+    )
+    bash, ctx = Bash(config.profile), config.context(working_dir=cwd)
+    put(json.dumps(bash.definition(ctx, dialect=dialect), ensure_ascii=False, indent=2) + "\n")
+    return 0
+
+
+def _profile(name: str | None) -> str | None:
+    """There is one of that name, or an error says which there are."""
+    return None if name is None else named(name).name

@@ -1,0 +1,43 @@
+"""A result → what is left on the terminal of it: the view that suits it."""
+
+from __future__ import annotations
+
+from nacre.base.frozen import replace
+from nacre.cli.common.terminal import look
+from nacre.cli.run import saved_output
+from nacre.cli.run.options import Options
+from nacre.result import Refused, Result, Running, Started
+from nacre.views.console.viewport import Counts, viewport
+from nacre.views.model.with_spill import written
+from nacre.views.panels.refusal import refusal
+from nacre.views.panels.run import panel
+from nacre.views.panels.style import render
+
+
+def finale(result: Result, options: Options, *, started: Started | None, lines: Counts | None) -> str:
+    """`started`: the event that says with which timeout it ran; None: it never did."""
+    shown = look()
+    match result.outcome:
+        case Refused():
+            drawing = refusal(result, shown)
+        case Running(_, False) if result.task is not None:
+            from nacre.views.panels.background import background_box  # few need it
+
+            drawing = background_box(result, shown, description=options.description)
+        case _:
+            timeout = None if started is None else started.timeout
+            if options.background and timeout == float("inf"):  # a task has none, and nobody expects one
+                timeout = None
+            drawing = panel(
+                _with_file(result, options), shown, timeout=timeout, description=options.description, lines=lines
+            )
+    return render(drawing, shown)
+
+
+def _with_file(result: Result, options: Options) -> Result:
+    """With a file in which the rest can be read, if the panel does not show everything."""
+    if result.spill is None and not result.dropped and viewport(result).cut:
+        result = replace(result, spill=written(result.both, lambda: saved_output.place(options.output_dir)))
+    if result.spill is not None:
+        saved_output.tidy()
+    return result

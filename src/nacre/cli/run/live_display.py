@@ -1,0 +1,161 @@
+"""`nacre run` in front of a person: what the command prints is watched while it runs, and drawn when it has ended.
+
+A terminal that is slow, or stopped by Ctrl-S, misses frames; the command does not wait for it, and neither does Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nacre.cli.common.messages import write_all
+from nacre.cli.common.terminal import is_dumb, is_ready, look, reflows, size
+from nacre.cli.run.output import Writer
+from nacre.result import Chunk, Started
+from nacre.views.console.live import Live
+
+_FIRST = 0.25
+"""Seconds after which it is worth watching."""
+_PAUSE = 0.1
+"""Seconds between two frames."""
+_PATIENCE = 0.5
+"""Seconds that the last frame may take."""
+
+
+class Stage:
+    """Only watches if stdout is a terminal that can do that; counts in any case."""
+
+    def __init__(
+        self,
+        command: str,
+        cwd: str,
+        *,
+        description: str,
+        on_failure: Callable[[], None],
+    ) -> None:
+        self.failure: OSError | None = None
+        seen = look()
+        self.live = Live(
+            command,
+            cwd,
+            description=description,
+            reflows=reflows(),
+            colour=seen.colour,
+        )
+        self._utf8 = seen.utf8
+        self._on_failure = on_failure
+        self._watched = os.isatty(1) and not is_dumb()
+        self._writer: Writer | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._began = self._due = 0.0
+        self._drawn = False
+        self._before: dict[int, Any] = {}
+        """How signals were handled before us."""
+
+    async def begin(self, started: Started) -> None:
+        """The command runs."""
+        self.live.timeout, self.live.redactor = started.timeout, started.redactor
+        threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
+        if self._watched:
+            self._began = time.monotonic()
+            self._due = self._began + _FIRST
+            self._timer = asyncio.get_running_loop().call_later(_FIRST, self._tick)
+            self._mind_being_stopped()
+
+    async def write(self, chunk: Chunk) -> None:
+        self.live.feed(chunk.stream, chunk.data)
+        if self._timer is not None and time.monotonic() >= self._due:  # a flood leaves the loop no time for timers
+            self._draw()
+
+    def hurry(self) -> None:
+        """Nothing here keeps anybody; but a command may take its time to end."""
+        self.live.ending = True
+
+    def abandon(self) -> None:
+        """Leave at once: whoever gets the terminal begins on a line of its own."""
+        if self._drawn and is_ready(1):
+            with contextlib.suppress(OSError):
+                write_all(1, b"\r\n")
+
+    async def end(self) -> None:
+        """Nothing of what was watched is left on the screen."""
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=_PATIENCE)
+        if self._drawn and (self._writing is None or self._writing.done()):
+            columns, lines = size()
+            self._send(self.live.erase(columns, lines))
+            if self._writing is not None:
+                await asyncio.wait({self._writing}, timeout=_PATIENCE)
+        self._drawn = False
+
+    def _mind_being_stopped(self) -> None:
+        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards.
+        Ctrl-\\: it gets a line of its own. Not by way of the event loop, which would draw once more before it tells
+        us."""
+
+        def rest(number: int, _: object) -> None:
+            columns, lines = size()
+            if self._drawn and (erasure := self.live.erase(columns, lines)) and is_ready(1):
+                with contextlib.suppress(OSError):
+                    write_all(1, erasure.encode())
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            signal.signal(number, rest)
+            self.live.forget()
+
+        def forget(number: int, _: object) -> None:  # noqa: ARG001
+            self.live.forget()
+
+        def leave(number: int, _: object) -> None:
+            self.abandon()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        for number, handler in ((signal.SIGTSTP, rest), (signal.SIGCONT, forget), (signal.SIGQUIT, leave)):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                self._before[number] = signal.signal(number, handler)
+
+    def _tick(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._tick)
+        if time.monotonic() >= self._due:
+            self._draw()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        self._due = now + _PAUSE
+        if self.failure is not None or (self._writing is not None and not self._writing.done()):
+            return
+        columns, lines = size()
+        self._send(self.live.frame(now - self._began, columns, lines, utf8=self._utf8))
+        self._drawn = True
+
+    def _send(self, text: str) -> None:
+        if self._writer is None:
+            self._writer = Writer()
+        self._writing = self._writer.write(1, text.encode("utf-8", "backslashreplace"))
+        self._writing.add_done_callback(self._look_at)
+
+    def _look_at(self, written: asyncio.Future[None]) -> None:
+        error = None if written.cancelled() else written.exception()
+        if isinstance(error, OSError) and self.failure is None:
+            self.failure = error
+            self._on_failure()
+
+
+def _load() -> None:
+    """While the command runs, so that the panel is there when it ends."""
+    with contextlib.suppress(Exception):  # whoever needs it will say so
+        import nacre.views.panels.refusal  # noqa: F401

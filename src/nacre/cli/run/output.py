@@ -1,0 +1,135 @@
+"""The command's output to our own stdout and stderr: every byte, in the order it came, while it runs. Only a terminal
+gets what would command it spelt out instead, unless every byte was asked for.
+
+A reader that is slow makes the command slow. One that is gone ends the command (`failure`). One that has stopped
+reading does not keep us once we have been told to stop (`hurry`): whatever could block is written by a thread that
+nobody waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from nacre.cli.common.messages import encoded, write_all
+from nacre.cli.common.terminal import is_ready
+from nacre.result import Chunk, Started
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.views.console.escape import Screen
+
+_PATIENCE = 0.5
+"""Seconds that a write may take once we are in a hurry."""
+
+_FD = {"stdout": 1, "stderr": 2}
+
+
+class Output:
+    def __init__(self, on_failure: Callable[[], None], *, raw: bool = False) -> None:
+        """`raw`: a terminal gets every byte too. Else it gets no commands, but for colours."""
+        self.failure: OSError | None = None
+        self._on_failure = on_failure
+        self._stuck = False
+        self._open_line = {1: False, 2: False}
+        self._hurried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._writer: Writer | None = None
+        self._screens = {} if raw else {fd: _screen() for fd in (1, 2) if os.isatty(fd)}
+
+    async def write(self, chunk: Chunk) -> None:
+        if self.failure is not None or self._stuck:
+            return
+        fd, data = _FD[chunk.stream], chunk.data
+        if fd in self._screens:
+            data = encoded(self._screens[fd].show(data), fd)
+        await self._put(fd, data)
+
+    async def _put(self, fd: int, data: bytes) -> None:
+        try:
+            if len(data) <= select.PIPE_BUF and is_ready(fd):
+                write_all(fd, data)  # so little does not block
+            else:
+                await self._write_patiently(fd, data)
+        except OSError as error:
+            self.failure = error
+            self._on_failure()
+        if data:
+            self._open_line[fd] = not data.endswith(b"\n")
+
+    async def end(self) -> None:
+        """What a terminal was not shown yet, and its own colour."""
+        for fd, screen in self._screens.items():
+            if (rest := screen.end()) and self.failure is None and not self._stuck:
+                await self._put(fd, encoded(rest, fd))
+
+    async def begin(self, started: Started) -> None:
+        """The command runs."""
+
+    def abandon(self) -> None:
+        """Leave at once."""
+
+    async def _write_patiently(self, fd: int, data: bytes) -> None:
+        if self._writer is None:
+            self._writer = Writer()
+        writing = self._writer.write(fd, data)
+        await asyncio.wait({writing, self._hurried}, return_when=asyncio.FIRST_COMPLETED)
+        if not writing.done():
+            await asyncio.wait({writing}, timeout=_PATIENCE)
+        if writing.done():
+            writing.result()
+        else:
+            self._stuck = True
+
+    def hurry(self) -> None:
+        if not self._hurried.done():
+            self._hurried.set_result(None)
+
+    @property
+    def line_is_open(self) -> bool:
+        """What is written to stdout next would not begin a line."""
+        return self._open_line[1] or (self._open_line[2] and os.isatty(1) and os.isatty(2))
+
+    def end_line(self) -> None:
+        """What nacre says next starts on a line of its own."""
+        if self._open_line[2] or (self._open_line[1] and os.isatty(1) and os.isatty(2)):
+            with contextlib.suppress(OSError):
+                write_all(2, b"\n")
+
+
+class Writer:
+    """A thread that writes. It may be stuck in that when this process ends."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[tuple[int, bytes, asyncio.Future[None]]] = SimpleQueue()
+        threading.Thread(target=self._work, name="nacre-output", daemon=True).start()
+
+    def write(self, fd: int, data: bytes) -> asyncio.Future[None]:
+        done = self._loop.create_future()
+        self._jobs.put((fd, data, done))
+        return done
+
+    def _work(self) -> None:
+        while True:
+            fd, data, done = self._jobs.get()
+            try:
+                write_all(fd, data)
+            except OSError as error:
+                self._tell(done.set_exception, error)
+            else:
+                self._tell(done.set_result, None)
+
+    def _tell(self, answer: Callable[..., None], value: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(answer, value)
+
+
+def _screen() -> Screen:
+    from nacre.views.console.escape import Screen  # where there is a terminal
+
+    return Screen()

@@ -1,0 +1,127 @@
+"""Sessions between invocations: a name in, what the session has come to out, and back again.
+
+A session is a JSON file that only its user can read, replaced in one step, and a lock that makes calls take turns.
+What cannot be read is never overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from nacre.base.system import state_directory
+from nacre.cli.common.messages import say
+from nacre.errors import InvalidRequest
+from nacre.planning.paths import current
+
+_VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+
+
+class Kept:
+    """What a session has come to: None and nothing for a new one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.cwd: str | None = None
+        self.workspace = ""
+        """Where it was begun: that is what may be written, wherever its commands have gone since."""
+        self.changes: dict[str, str | None] = {}
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            self.workspace = current()
+            return
+        except OSError as error:
+            raise _not_kept(path.parent, error) from error
+        try:
+            state = json.loads(text)
+            cwd, changes = state["cwd"], state["changes"]
+            workspace = state["workspace"] if "workspace" in state else current()  # older ones have none
+            good = state["version"] == _VERSION and all(map(_is_path, (cwd, workspace))) and _are_changes(changes)
+        except (ValueError, TypeError, KeyError):
+            good = False
+        if not good:
+            raise InvalidRequest(
+                "bad_session",
+                f"The session's file {path} cannot be understood; it was left as it is.",
+                field="session",
+                hint="Mend it, or move it away to start the session anew.",
+            )
+        self.cwd = cwd
+        self.workspace = workspace
+        self.changes = changes
+
+    def save(self, cwd: str, changes: Mapping[str, str | None]) -> None:
+        state = {"version": _VERSION, "cwd": cwd, "workspace": self.workspace, "changes": dict(changes)}
+        text = json.dumps(state, indent=1) + "\n"
+        draft = self._path.with_suffix(".new")  # one is enough: the lock is ours
+        try:
+            draft.unlink(missing_ok=True)
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+                file.write(text)
+            os.replace(draft, self._path)
+        except OSError as error:
+            raise _not_kept(self._path.parent, error) from error
+
+
+@contextlib.contextmanager
+def turn(name: str, access: str, *, quiet: bool = False) -> Iterator[Kept]:
+    """Wait for this session's turn, and hold it. `quiet`: without saying that it waits.
+
+    Each access has a session of its own: what a confined command exports, a free one would run.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidRequest(
+            "bad_session_name",
+            f"{name!r} cannot name a session.",
+            field="session",
+            hint="Use up to 100 letters, digits, '_', '.' and '-', not beginning with '.' or '-'.",
+        )
+    directory = Path(state_directory()) / "sessions"
+    file = name if access == "unrestricted" else f"{name}@{access}"
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        os.chmod(directory, 0o700)
+        lock = os.open(directory / f"{file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _not_kept(directory, error) from error
+    try:
+        _take(lock, name, quiet=quiet)
+        yield Kept(directory / f"{file}.json")
+    finally:
+        os.close(lock)
+
+
+def _take(lock: int, name: str, *, quiet: bool) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not quiet:
+            say(f"waiting: session {name} is busy with another command")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _not_kept(directory: Path, error: OSError) -> InvalidRequest:
+    return InvalidRequest(
+        "session_not_kept",
+        f"The session cannot be kept in {directory}: {error.strerror}.",
+        field="session",
+        hint="Make that place writable, or set XDG_STATE_HOME to one that is.",
+    )
+
+
+def _is_path(path: object) -> bool:
+    return isinstance(path, str) and path.startswith("/") and "\0" not in path
+
+
+def _are_changes(changes: object) -> bool:
+    return isinstance(changes, dict) and all(
+        name and not {"=", "\0"} & set(name) and (value is None or (isinstance(value, str) and "\0" not in value))
+        for name, value in changes.items()
+    )

@@ -1,0 +1,109 @@
+"""`nacre hook`: an agent's JSON on stdin, the answer in its dialect. `nacre hook install` is in `hook_install`.
+
+As light as `nacre check`: an agent calls it before each of its commands. Whatever goes wrong is a refusal, exit code 2:
+any other would let the command run.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from nacre.cli.common.messages import put
+from nacre.cli.common.parser import sort_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.hooks.agents.protocol import Reply
+
+REFUSE = 2
+PATIENCE = 20.0
+"""Seconds. An agent that has waited long enough (a minute, in some) runs the command; a refusal has to come first."""
+
+_HELP = """\
+usage: nacre hook [--no-ask]                     guard an agent: its JSON on stdin, the answer in its dialect
+       nacre hook install AGENT [options]        into the agent's settings (see nacre hook install --help)
+
+Understands the hooks of Claude Code (PreToolUse), Codex (PreToolUse), Gemini CLI (BeforeTool) and Cursor
+(beforeShellExecution, preToolUse), and knows each by what it sends. Only shell commands are looked at. What the checker
+refuses is refused; what it would ask a person about is put to the person where the agent really does that, and else
+refused; about everything else there is no opinion.
+
+  --no-ask            refuse what a person would be asked about
+
+exit codes: 0 no opinion, or what was said on stdout; 2 refused, with the reason on stderr, also if nacre itself failed,
+or could not read what it was given.
+"""
+
+
+def hook(words: list[str]) -> int:
+    if words[:1] == ["install"]:
+        from nacre.cli.serve.hook_install import install
+
+        return install(words[1:])
+    collects = gc.isenabled()
+    gc.disable()  # what is loaded now is all there will be
+    try:
+        return _hook(words)
+    except BaseException as error:
+        return _say(_failure(error))
+    finally:
+        _stop_clock()
+        if collects:
+            gc.enable()
+
+
+def _hook(words: list[str]) -> int:
+    asked = sort_out("hook", words, flags=("--no-ask",), takes=(0, 0))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    if os.isatty(0):
+        put(_HELP, to=2)
+        return REFUSE
+    _start_clock()
+    from nacre.hooks.handle import LARGEST, answer
+
+    return _say(answer(_input(LARGEST + 1), ask="--no-ask" not in asked))
+
+
+def _input(most: int) -> bytes:
+    parts = []
+    while most > 0 and (part := os.read(0, min(most, 1 << 20))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
+def _start_clock() -> None:
+    import signal
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"no answer within {PATIENCE:g} seconds")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)  # again and again, should somebody take the first for his own
+
+
+def _stop_clock() -> None:
+    import signal
+
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _failure(error: BaseException) -> Reply:
+    from nacre.hooks.agents.protocol import refusal
+
+    return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
+
+
+def _say(reply: Reply) -> int:
+    """An answer that nobody can read is a refusal."""
+    try:
+        if reply.err:
+            put(reply.err, to=2)
+        if reply.out:
+            put(reply.out)
+    except Exception:
+        return REFUSE
+    return reply.code

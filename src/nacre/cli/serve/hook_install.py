@@ -1,0 +1,181 @@
+"""`nacre hook install AGENT`: the change to the agent's settings file, shown and made; `--remove` undoes it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+
+from nacre.cli.common.messages import put, safe, say
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.usage import UsageError, nearest
+from nacre.errors import InvalidRequest
+from nacre.hooks.install import files
+from nacre.hooks.install.json_edit import Unfit
+from nacre.hooks.install.locations import AGENTS, Settings, command_line
+from nacre.hooks.install.settings import installed, with_hook, without_hook
+
+_HELP = f"""\
+usage: nacre hook install AGENT [options]
+
+  AGENT               {", ".join(AGENTS)}
+  --user              in the settings in your home directory (the default)
+  --project           in those of the project in this directory, for everybody who works on it
+  --remove            take it out again: the file is as it was before
+  --dry-run           show the change, and do not make it
+  --no-ask            refuse what a person would be asked about
+  --program PATH      the nacre to run (default: this one; with --project, the one on the PATH)
+
+The change is printed as a diff. The file as it was is kept beside it, as FILE.before-nacre. A file that cannot be read
+is left alone. Doing it twice changes nothing.
+
+exit codes: 0; 125 the file could not be read or written, or nacre itself failed.
+"""
+
+
+def install(words: list[str]) -> int:
+    flags = ("--user", "--project", "--remove", "--dry-run", "--no-ask")
+    asked = sort_out("hook install", words, flags=flags, valued=("--program",), takes=(0, 1))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    if "--user" in asked and "--project" in asked:
+        raise UsageError("--user and --project are two places.", "Choose one, or do it twice.")
+    settings = _settings(asked.operands)
+    here = os.getcwd() if "--project" in asked else None
+    paths = settings.paths(env=os.environ, home=os.path.expanduser("~"), project=here)
+    if "--remove" in asked:
+        return _remove(settings, paths, dry="--dry-run" in asked)
+    program = asked.last("--program") or _program(shared=here is not None)
+    command = command_line(program, ask="--no-ask" not in asked)
+    return _install(settings, paths, command, dry="--dry-run" in asked)
+
+
+def _settings(operands: list[str]) -> Settings:
+    if not operands:
+        raise UsageError("nacre hook install needs the name of an agent.", f"One of: {', '.join(AGENTS)}")
+    if operands[0] not in AGENTS:
+        near = nearest(operands[0], AGENTS)
+        hint = f"Did you mean: nacre hook install {near}" if near else f"One of: {', '.join(AGENTS)}"
+        raise UsageError(f"nacre knows no agent {operands[0]!r}.", hint)
+    return AGENTS[operands[0]]
+
+
+def _program(*, shared: bool) -> str:
+    """For one person, where this one is: an agent may have another PATH. For many, by name."""
+    if shared:
+        return "nacre"
+    beside = os.path.join(os.path.dirname(sys.executable), "nacre")
+    found = beside if os.access(beside, os.X_OK) else shutil.which("nacre")
+    if found is None:
+        raise UsageError(
+            "There is no program `nacre` to be run by an agent.", "Name it: --program PATH", field="program"
+        )
+    return os.path.abspath(found)
+
+
+def _install(settings: Settings, paths: list[str], command: str, *, dry: bool) -> int:
+    contents = {path: _read(path) for path in paths}
+    path = next((each for each in paths if _installed(settings, each, contents[each])), None)
+    if path is None:
+        path = next((each for each in paths if contents[each] is not None), paths[-1])
+    before = contents[path]
+    try:
+        after = with_hook(settings, path, before, command)
+    except Unfit as error:
+        raise _unfit(path, error) from error
+    if after == before:
+        say(f"It is there already: {path}")
+        return 0
+    put("".join(_diff(path, before, after)))
+    if dry:
+        say("Nothing was changed: --dry-run")
+        return 0
+    first = before is not None and not _installed(settings, path, before)
+    try:
+        if first:
+            files.write(files.kept(path), before, like=path)
+        files.write(path, after)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    say(f"Written: {path}" + (f" (as it was: {files.kept(path)})" if first else ""))
+    say(settings.afterwards)
+    return 0
+
+
+def _remove(settings: Settings, paths: list[str], *, dry: bool) -> int:
+    contents = {path: _read(path) for path in paths}
+    there = [path for path in paths if _installed(settings, path, contents[path])]
+    if not there:
+        say(f"There is no hook of nacre's in {' or '.join(paths)}")
+        return 0
+    for path in there:
+        before = contents[path]
+        try:
+            after, whole = _as_it_was(settings, path, before)
+        except Unfit as error:
+            raise _unfit(path, error) from error
+        put("".join(_diff(path, before, after)))
+        if dry:
+            continue
+        try:
+            files.write(path, after)
+            if whole:
+                files.write(files.kept(path), None)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        say(f"Written: {path}" if after is not None else f"Removed, since there was nothing else in it: {path}")
+    if dry:
+        say("Nothing was changed: --dry-run")
+    return 0
+
+
+def _as_it_was(settings: Settings, path: str, data: bytes | None) -> tuple[bytes | None, bool]:
+    """If nothing else has changed since, the very bytes; and whether it is so."""
+    earlier = files.read(files.kept(path))
+    if earlier is not None and not _installed(settings, path, earlier):
+        command = installed(settings, path, data)[0]
+        if with_hook(settings, path, earlier, command) == data:
+            return earlier, True
+    return without_hook(settings, path, data), False
+
+
+def _installed(settings: Settings, path: str, data: bytes | None) -> list[str]:
+    try:
+        return installed(settings, path, data)
+    except Unfit as error:
+        raise _unfit(path, error) from error
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return files.read(path)
+    except OSError as error:
+        raise InvalidRequest(
+            "unreadable", f"{path} cannot be read: {error.strerror}.", field="agent", hint="Nothing was changed."
+        ) from error
+
+
+def _unfit(path: str, error: Unfit) -> InvalidRequest:
+    return InvalidRequest(
+        "unfit",
+        f"{path} is left as it is: {error}.",
+        field="agent",
+        hint="Mend it, or write the hook into it by hand: docs/hooks.md has it.",
+    )
+
+
+def _unwritable(path: str, error: OSError) -> InvalidRequest:
+    return InvalidRequest(
+        "unwritable", f"{path} cannot be written: {error.strerror}.", field="agent", hint="Nothing was changed."
+    )
+
+
+def _diff(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]:
+    from difflib import unified_diff
+
+    old, new = ((data or b"").decode().splitlines() for data in (before, after))
+    names = (path if before is not None else os.devnull, path if after is not None else os.devnull)
+    for line in unified_diff(old, new, *names, lineterm=""):
+        yield f"{safe(line)}\n"

@@ -1,0 +1,142 @@
+"""`nacre mcp`: the tool as a server of the Model Context Protocol, on stdin and stdout or on a port of loopback.
+
+Takes the standard streams before anything is loaded that could print.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import TYPE_CHECKING
+
+from nacre.cli.common.messages import put, say
+from nacre.cli.common.parser import Words, sort_out, whole
+from nacre.cli.common.usage import UsageError
+from nacre.errors import InvalidConfig, NacreError
+
+if TYPE_CHECKING:
+    from nacre.adapters.mcp.settings import Settings
+
+TOKEN = "NACRE_MCP_TOKEN"
+MISCONFIGURED = 2
+_VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
+_HELP = """\
+usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout
+
+  --http PORT        on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token that is printed
+                     to stderr, or the one that NACRE_MCP_TOKEN holds
+  --profile NAME     which tool (`nacre profiles` lists them)
+  --access MODE      unrestricted, workspace or restricted: what commands may do
+  --no-config        as nacre comes, whatever is configured (`nacre config` shows that)
+  --cwd DIR          where commands start (default: here)
+  --allow DIR        they may only start here or below (may be repeated)
+  --budget SECONDS   a call is answered within that; what takes longer goes on as a task (default: 45)
+
+Needs: pip install 'nacre[mcp]'. It ends when its client does. exit codes: 0; 2 the configuration cannot be meant; 125
+nacre itself failed; 126 the access cannot be enforced here.
+"""
+
+
+class MissingExtra(NacreError):
+    """The SDK is not installed."""
+
+
+def mcp(words: list[str]) -> int:
+    asked = sort_out("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    if not _installed():
+        raise MissingExtra("`nacre mcp` needs the MCP SDK, version 2.3 or newer: pip install 'nacre[mcp]'")
+    port = whole(asked, "--http")
+    if port is not None and not 0 <= port < 65536:
+        raise UsageError(f"--http {port} is no port.", "Give one from 0 to 65535.", field="http")
+    try:
+        settings = settings_from(asked)
+    except InvalidConfig as error:
+        say(str(error))
+        return MISCONFIGURED
+    token = _taken_token()
+    if port is None:
+        from nacre.adapters.mcp.transport.private_stdio import guarded
+
+        wire = guarded()
+        import anyio
+
+        from nacre.adapters.mcp.transport import stdio
+
+        anyio.run(stdio.serve, settings, wire)
+    else:
+        _over_http(settings, port, token)
+    return 0
+
+
+def settings_from(asked: Words) -> Settings:
+    """What is configured where it works, with what was asked for here over it."""
+    from nacre.adapters.mcp.settings import BUDGET, Settings
+    from nacre.config import load
+    from nacre.observe import asked_for
+
+    given = {"profile": asked.last("--profile"), "access": asked.last("--access")}
+    config = load(
+        asked.last("--cwd"),
+        arguments={name: value for name, value in given.items() if value is not None},
+        files="--no-config" not in asked,
+    )
+    return Settings(
+        profile=config.profile,
+        context=config.context(
+            working_dir=asked.last("--cwd"),
+            allowed_paths=tuple(map(os.path.abspath, asked.values.get("--allow", ()))),
+        ),
+        observers=asked_for(config.get("audit")),
+        budget=_seconds(asked.last("--budget"), BUDGET),
+    )
+
+
+def _taken_token() -> str:
+    """The one that we were given, which no command is to have."""
+    from nacre.adapters.mcp.transport.hide_token import conceal_variable
+
+    given = os.environ.pop(TOKEN, "")
+    if given:
+        conceal_variable(TOKEN)
+    return given
+
+
+def _over_http(settings: Settings, port: int, given: str) -> None:
+    import secrets
+
+    import anyio
+
+    from nacre.adapters.mcp.transport import http
+    from nacre.base.frozen import replace
+
+    token = given or secrets.token_urlsafe(32)
+    settings = replace(settings, context=replace(settings.context, secrets=(*settings.context.secrets, token)))
+    try:
+        at = http.listening(port)
+    except OSError as error:
+        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Try --http 0.", field="http") from error
+    say(f"serving on http://{http.LOOPBACK}:{at.getsockname()[1]}{http.PATH}")
+    say(f"clients send: Authorization: Bearer {'$' + TOKEN if given else token}")
+    anyio.run(http.serve, settings, at, token)
+
+
+def _installed() -> bool:
+    try:
+        return importlib.util.find_spec("mcp_types") is not None and importlib.util.find_spec("mcp") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _seconds(word: str | None, default: float) -> float:
+    if word is None:
+        return default
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"--budget {word!r} is no number of seconds.", "Give seconds above 0.", field="budget")
+    return value

@@ -1,0 +1,64 @@
+"""`nacre clean`: removes tasks that have ended, by age, number and size. One that runs is never touched."""
+
+from __future__ import annotations
+
+from nacre.base.units import size, span
+from nacre.cli.common.fast_import import without_ssl
+from nacre.cli.common.messages import put, put_json, say
+from nacre.cli.common.parser import sort_out, whole
+from nacre.cli.common.usage import UsageError
+from nacre.cli.tasks.task_selection import tasks_of
+from nacre.views.amounts import short_size
+
+_HELP = """\
+usage: nacre clean [options]     remove tasks that have ended, with their output
+
+  --older-than AGE    those that ended longer ago than that (default: 7d; also 90m, 12h, 0)
+  --keep N            of the others, the newest N (default: 1000)
+  --keep-size SIZE    of those, the newest that take up no more than that (default: 1G)
+  --json              one JSON object: removed, bytes, problems
+  --dir DIR           where tasks are kept
+
+The ids of what was removed go to stdout. Tasks that run, and processes that outlived their task, are left alone.
+
+  nacre clean                     what is a week old
+  nacre clean --older-than 0      all that have ended
+
+exit codes: 0; 1 something could not be removed, and is named; 125 nacre itself failed.
+"""
+
+
+def clean(words: list[str]) -> int:
+    asked = sort_out(
+        "clean", words, flags=("--json",), valued=("--older-than", "--keep", "--keep-size", "--dir"), takes=(0, 0)
+    )
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    limits: dict[str, float] = {}
+    if (age := asked.last("--older-than")) is not None:
+        limits["older_than"] = _known(span(age), "--older-than", age, "Write 7d, 12h, 90m or seconds.")
+    if (most := asked.last("--keep-size")) is not None:
+        limits["keep_bytes"] = _known(size(most), "--keep-size", most, "Write 512M, 1G or bytes.")
+    if (count := whole(asked, "--keep")) is not None:
+        limits["keep"] = count
+    with without_ssl():
+        done = tasks_of(asked).clean(**limits)  # type: ignore[arg-type]  # sizes are whole numbers
+    if "--json" in asked:
+        put_json({"removed": list(done.removed), "bytes": done.bytes, "problems": list(done.problems)})
+    else:
+        put("".join(f"{id}\n" for id in done.removed))
+        say(f"{_count(len(done.removed))} removed, {short_size(done.bytes)} bytes freed")
+        for problem in done.problems:
+            say(problem)
+    return 1 if done.problems else 0
+
+
+def _known(value: float | None, option: str, word: str, hint: str) -> float:
+    if value is None:
+        raise UsageError(f"{option} {word!r} cannot be understood.", hint, field=option.lstrip("-"))
+    return value
+
+
+def _count(number: int) -> str:
+    return "1 task" if number == 1 else f"{number:,} tasks"

@@ -1,0 +1,113 @@
+"""`nacre output --follow`: what a task prints as it comes, until it has ended or nobody reads any more."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from typing import NoReturn
+
+from nacre.cli.common.fast_import import without_ssl
+from nacre.cli.common.messages import write_all
+from nacre.cli.common.terminal import is_ready
+from nacre.cli.tasks.output import Bytes, JsonLines
+from nacre.tasks.store.log_reader import Output
+from nacre.tasks.tasks import Tasks
+
+with without_ssl():
+    import asyncio
+
+_LOOK = 1.0
+"""Seconds between two looks whether somebody still reads."""
+
+
+def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> int:
+    try:
+        with _own_colour(to):
+            asyncio.run(_follow(tasks, id, since, lines, to))
+    except KeyboardInterrupt:
+        to.end(interrupted=True)
+        raise
+    to.end()
+    return 0
+
+
+async def _follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> None:
+    if lines is not None:
+        last = tasks.output(id, since=since, lines=lines)
+        with _at_once():
+            to.write(last)
+        if not last.task.alive and not last.more:
+            return
+        since = last.cursor
+    async with aclosing(tasks.follow(id, since=since)) as outputs:
+        while True:
+            read = await _next(outputs)
+            if read is None:
+                return
+            with _at_once():
+                to.write(read)
+
+
+async def _next(outputs: AsyncIterator[Output]) -> Output | None:
+    """BrokenPipeError: nobody would read it."""
+    coming = asyncio.ensure_future(anext(outputs, None))
+    try:
+        while not coming.done():
+            await asyncio.wait({coming}, timeout=_LOOK)
+            if _nobody_reads():
+                raise BrokenPipeError
+        return coming.result()
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
+
+
+def _nobody_reads() -> bool:
+    poll = select.poll()
+    poll.register(1, 0)
+    return bool(poll.poll(0))
+
+
+@contextmanager
+def _own_colour(to: Bytes | JsonLines) -> Iterator[None]:
+    """Whoever ends us leaves the terminal in its own colour. At once: nobody comes back to where we were."""
+
+    def leave(number: int, _: object) -> None:
+        if to.reset and is_ready(1):
+            write_all(1, to.reset.encode())
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    numbers = [each for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT) if _is_default(each)]
+    for number in numbers:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _is_default(number: int) -> bool:
+    return signal.getsignal(number) is signal.SIG_DFL
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Ctrl-C interrupts a write that a slow reader keeps waiting; asyncio would wait for it too."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,69 @@
+"""`nacre kill`: ends tasks, with everything that they have started, and says what became of each."""
+
+from __future__ import annotations
+
+from nacre.cli.common.fast_import import without_ssl
+from nacre.cli.common.messages import put, put_json, say
+from nacre.cli.common.parser import sort_out
+from nacre.cli.tasks.task_selection import tasks_of
+from nacre.cli.tasks.wait import seconds
+from nacre.tasks.store.task import Task
+from nacre.views.console.task_status import sentence_on, survivors
+
+_HELP = """\
+usage: nacre kill [options] ID…     end tasks, with everything that they have started
+
+  ID…                 of tasks, or enough of their beginnings: bash-3f9c2a17, 3f9c
+  --signal NAME       what they are told first (default: TERM); a number will do
+  --grace SECONDS     what is left after that gets KILL (default: 5)
+  --json              one JSON object: tasks, survived
+  --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+
+  nacre kill 3f9c
+  nacre kill --signal INT --grace 30 3f9c     let it put its things away
+
+exit codes: 0 nothing is left of them, now or before; 1 something could not be ended, and is named;
+125 there is no such task (then nothing is ended), or nacre itself failed; 130 Ctrl-C.
+"""
+
+
+def kill(words: list[str]) -> int:
+    asked = sort_out(
+        "kill", words, flags=("--json",), valued=("--signal", "--grace", "--dir", "--engine"), takes=(1, None)
+    )
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    tasks = tasks_of(asked, asked.operands)
+    signal, grace = asked.last("--signal") or "TERM", seconds(asked, "--grace")
+    with without_ssl():
+        import asyncio
+
+        from nacre.tasks.kill import checked_grace, signal_number
+
+    number, patience = signal_number(signal), 5.0 if grace is None else checked_grace(grace)
+    before = {task.id: task for task in [tasks.get(id) for id in asked.operands]}  # all of them, or none is touched
+
+    async def end() -> list[Task]:
+        return await asyncio.gather(*(tasks.kill(id, signal=number, grace=patience) for id in before))
+
+    ended = asyncio.run(end())
+    survived = [task for task in ended if task.alive or task.running or task.state == "broken"]
+    if "--json" in asked:
+        put_json({"tasks": [task.to_dict() for task in ended], "survived": [task.id for task in survived]})
+    else:
+        for task in ended:
+            say(_sentence(task, was_over=not before[task.id].alive))
+            for note in task.notes:
+                say(note)
+    return 1 if survived else 0
+
+
+def _sentence(task: Task, *, was_over: bool) -> str:
+    if task.alive:
+        return f"{task.id} could not be ended: its keeper does not answer"
+    if task.running:
+        return f"{sentence_on(task)}; could not be ended: {survivors(task)}"
+    already = "; it was over before" if was_over and task.state == "ended" else ""
+    return sentence_on(task) + already

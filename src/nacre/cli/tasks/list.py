@@ -1,0 +1,89 @@
+"""`nacre tasks`: the background tasks of this user, one line each. Light: no event loop, no argparse."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.cli.common.messages import put, put_json, say, takes_utf8
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.terminal import has_colour
+from nacre.cli.tasks.task_selection import tasks_of
+from nacre.views.console.task_table import listing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.tasks.store.task import Task
+
+_HELP = """\
+usage: nacre tasks [options]     background tasks that run, whoever started them
+
+  --all               those that have ended too, and what cannot be read
+  --watch             show it again as it changes, until Ctrl-C
+  --json              one JSON object; with --watch, one on a line for each change
+  --dir DIR           where they are kept (default: nacre/tasks in $XDG_STATE_HOME, or in ~/.local/state)
+  --engine NAME       where they run: local (default), or ray for those of every node of the cluster
+
+  STATE   running; exit N; the signal that ended it; timed out; killed (by `nacre kill`, or with its host);
+          over a limit; lost (its keeper was killed, or the machine restarted); broken (no task of ours)
+  TIME    how long it runs, or ran
+  QUIET   since its last output
+  BYTES   that it has printed
+  PID     of its shell: `kill -9 -PID` ends its process group by hand, `nacre kill` everything it started
+
+A narrow terminal shows fewer columns. What a command holds beside plain text is shown as \\n, \\x1b, \\u202e.
+
+  nacre run --background 'make'     start one
+  nacre tasks --all                 how did they end?
+  nacre tasks --json | jq -r '.tasks[] | select(.idle > 60) | .id'
+
+exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
+"""
+_NO_TERMINAL = 500
+"""Columns, where nobody says."""
+
+
+def tasks(words: list[str]) -> int:
+    asked = sort_out("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    known = tasks_of(asked)
+    if "--watch" in asked:
+        from nacre.cli.tasks.watch import watch
+
+        return watch(known, all="--all" in asked, as_json="--json" in asked)
+    found = known.list(all="--all" in asked)
+    if "--json" in asked:
+        put_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
+    elif found and has_colour():
+        put(_in_colour(found))
+    elif found:
+        put("".join(f"{line}\n" for line in table(found, width())))
+    else:
+        say(nothing(known.directory, all="--all" in asked))
+    return 0
+
+
+def _in_colour(found: list[Task]) -> str:
+    from nacre.cli.common.terminal import look  # a person has the time that it takes to load this; a script has not
+    from nacre.views.panels.style import render
+    from nacre.views.panels.task_table import task_table
+
+    shown = look()
+    return render(task_table(found, shown), shown)
+
+
+def table(tasks: list[Task], width: int) -> list[str]:
+    """Lines without colour, as whoever is at stdout takes them."""
+    return listing(tasks, width, utf8=takes_utf8(1)).lines
+
+
+def width() -> int:
+    try:
+        return os.get_terminal_size(1).columns or _NO_TERMINAL
+    except OSError:
+        return _NO_TERMINAL
+
+
+def nothing(directory: str, *, all: bool) -> str:
+    return f"There are no tasks in {directory}." if all else "No task is running; `nacre tasks --all` lists the others."

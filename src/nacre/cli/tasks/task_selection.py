@@ -1,0 +1,41 @@
+"""Which tasks a command line is about: those of `--dir`, or this user's; or those of a cluster."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.cli.common.usage import UsageError
+from nacre.tasks.store.directory import open_store
+from nacre.tasks.tasks import Tasks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nacre.cli.common.parser import Words
+
+
+def tasks_of(asked: Words, ids: Sequence[str] = ()) -> Tasks:
+    """`ids`: of the tasks that are meant. ID@NODE is a task of a cluster, whatever else is said."""
+    if _is_of_cluster(asked.last("--engine"), ids):
+        from nacre.engines.ray import RayEngine  # which loads Ray: nobody else waits for that
+
+        return RayEngine().tasks(asked.last("--dir"))
+    tasks = Tasks(asked.last("--dir"))
+    try:
+        fd = open_store(tasks.directory)
+    except OSError as error:
+        raise UsageError(f"{tasks.directory} cannot be read: {error.strerror}.", field="dir") from error
+    if fd is not None:
+        os.close(fd)
+    return tasks
+
+
+def _is_of_cluster(engine: str | None, ids: Sequence[str]) -> bool:
+    if engine not in (None, "local", "ray"):
+        raise UsageError(
+            f"--engine {engine!r} keeps no tasks of its own.",
+            "Write --engine ray for those of a cluster; those of every other engine are found without it.",
+            field="engine",
+        )
+    return engine == "ray" or [id for id in ids if "@" in id] != []

@@ -1,0 +1,141 @@
+"""`nacre wait`: returns when tasks have ended, or have come to something; the tasks themselves do not notice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from nacre.base.units import span
+from nacre.cli.common.fast_import import without_ssl
+from nacre.cli.common.messages import put, put_json, say
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.usage import UsageError
+from nacre.cli.tasks.task_selection import tasks_of
+from nacre.execution.outcome import exit_status
+from nacre.result import Exited
+from nacre.views.amounts import short_span
+from nacre.views.console.task_status import sentence_on
+
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import Words
+    from nacre.tasks.store.task import Task
+    from nacre.tasks.wait import Until, Waited
+
+_HELP = """\
+usage: nacre wait [options] ID…     until tasks have ended, or have come to something
+
+  ID…                 of tasks, or enough of their beginnings: bash-3f9c2a17, 3f9c
+  --any               the first of them is enough
+  --timeout SECONDS   not longer than that (also 30s, 5m, 1h)
+  --until WHAT        exit: it has ended (default)
+                      text:REGEX         it has printed a line in which this is found
+                      port:[HOST:]N      somebody listens there
+                      quiet:SECONDS      it has printed nothing for so long
+  --json              one JSON object: tasks, met, ended, timed_out, match
+  --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+
+  nacre wait 3f9c && echo it exited with 0
+  nacre wait 3f9c --until port:8000 --timeout 30
+  nacre wait 3f9c --until 'text:[Ll]istening on'
+  nacre wait --any 3f9c 77d0
+
+exit codes, of one task that was to end: its own; 128+n ended by signal n; 124 it timed out; 125 lost.
+Of several: 0 all (with --any: those that have ended) exited with 0; 1 not so.
+Of anything else: 0 it came true; 1 a task ended without it (with --any: all of them).
+124 the --timeout is over; 125 there is no such task, or nacre itself failed; 130 Ctrl-C. The tasks go on.
+"""
+TIMED_OUT = 124
+_WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
+
+
+def wait(words: list[str]) -> int:
+    asked = sort_out(
+        "wait", words, flags=("--any", "--json"), valued=("--timeout", "--until", "--dir", "--engine"), takes=(1, None)
+    )
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    timeout = seconds(asked, "--timeout")
+    with without_ssl():
+        until = _until(asked.last("--until") or "exit")
+    tasks, any = tasks_of(asked, asked.operands), "--any" in asked
+    waited = tasks.wait_sync(asked.operands, any=any, timeout=timeout, until=until)
+    if "--json" in asked:
+        put_json(_data(waited))
+    else:
+        for task in waited.tasks:
+            say(_sentence(task, waited, until))
+            for note in task.notes:
+                say(note)
+        if waited.timed_out:
+            say(f"waited {short_span(timeout or 0)} in vain")
+    return _code(waited, until, any=any)
+
+
+def seconds(asked: Words, option: str) -> float | None:
+    word = asked.last(option)
+    if word is None or (found := span(word)) is not None:
+        return None if word is None else found
+    raise UsageError(f"{option} {word!r} is no time.", "Write seconds, or 30s, 5m, 1h.", field=option.lstrip("-"))
+
+
+def _until(word: str) -> Until:
+    from nacre.tasks.match import Match
+    from nacre.tasks.wait import Exit, Port, Quiet
+
+    kind, colon, value = word.partition(":")
+    if word == "exit":
+        return Exit()
+    if kind == "text" and value:
+        return Match(value)
+    if kind == "quiet" and (length := span(value)) is not None:
+        return Quiet(length)
+    if kind == "port" and colon:
+        host, _, number = value.rpartition(":")
+        if number.isascii() and number.isdigit() and len(number) < 6:
+            return Port(int(number), host.strip("[]")) if host else Port(int(number))
+    raise UsageError(f"--until {word!r} is nothing to wait for.", f"Write {_WAYS}.", field="until")
+
+
+def _data(waited: Waited) -> dict[str, object]:
+    return {
+        "tasks": [task.to_dict() for task in waited.tasks],
+        "met": list(waited.met),
+        "ended": list(waited.ended),
+        "timed_out": waited.timed_out,
+        "match": waited.match,
+    }
+
+
+def _sentence(task: Task, waited: Waited, until: Until) -> str:
+    from nacre.tasks.match import Match
+    from nacre.tasks.wait import Exit, Port, Quiet
+
+    if task.id not in waited.met:
+        how = "" if task.alive or isinstance(until, Exit) else "it ended without that; "
+        return how + sentence_on(task)
+    match until:
+        case Exit():
+            return sentence_on(task)
+        case Match():
+            return f"{task.id} printed: {waited.match[task.id]}"
+        case Port(number, host):
+            return f"{task.id}: {'port' if host == '127.0.0.1' else host} {number} accepts connections"
+        case Quiet(length):
+            return f"{task.id} has printed nothing for {short_span(length)}"
+        case _:
+            assert_never(until)
+
+
+def _code(waited: Waited, until: Until, *, any: bool) -> int:
+    from nacre.tasks.wait import Exit
+
+    if waited.timed_out:
+        return TIMED_OUT
+    if not isinstance(until, Exit):
+        return 0 if (waited.met if any else not waited.ended) else 1
+    if len(waited.tasks) == 1:
+        (task,) = waited.tasks
+        return 125 if task.outcome is None else exit_status(task.outcome)
+    over = [task for task in waited.tasks if not task.alive]
+    return 0 if all(task.outcome == Exited(0) for task in over) else 1

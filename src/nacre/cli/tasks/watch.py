@@ -1,0 +1,127 @@
+"""`nacre tasks --watch`: the table again and again. On a terminal in place, once a second; else only when it changed.
+
+However it ends, the terminal has its cursor back.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from nacre.cli.common.messages import CannotWrite, put, put_json
+from nacre.cli.common.terminal import is_dumb
+from nacre.cli.tasks.list import nothing, table, width
+from nacre.tasks.store.task import Task
+from nacre.tasks.tasks import Tasks
+
+_PAUSE = 1000
+"""Milliseconds."""
+_HIDE, _SHOW = "\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"
+"""The cursor; and lines that are too long after all are cut, not wrapped."""
+_CLEAR, _THIS_LINE, _REST = "\x1b[H\x1b[2J", "\x1b[2K", "\x1b[J"
+
+
+class _Told(BaseException):
+    """Somebody wants us to end."""
+
+
+def watch(tasks: Tasks, *, all: bool, as_json: bool) -> int:
+    if as_json or not os.isatty(1) or is_dumb():
+        return _print_changes(tasks, all=all, as_json=as_json)
+    try:
+        with _terminal() as screen:
+            while True:
+                screen.draw(tasks.list(all=all), nothing(tasks.directory, all=all))
+                _pause()
+    except _Told as told:
+        return 128 + int(told.args[0])
+
+
+def _pause() -> None:
+    """BrokenPipeError: nobody looks any more."""
+    poll = select.poll()
+    poll.register(1, 0)
+    if poll.poll(_PAUSE):
+        raise BrokenPipeError
+
+
+def _print_changes(tasks: Tasks, *, all: bool, as_json: bool) -> int:
+    before: object = None
+    while True:
+        found = tasks.list(all=all)
+        now = [(task.id, task.state, task.outcome, task.bytes, task.problem) for task in found]
+        if now != before:
+            before = now
+            if as_json:
+                put_json({"directory": tasks.directory, "tasks": [task.to_dict() for task in found]})
+            else:
+                lines = table(found, width()) if found else [nothing(tasks.directory, all=all)]
+                put("".join(f"{line}\n" for line in lines) + "\n")
+        _pause()
+
+
+class _Screen:
+    def __init__(self) -> None:
+        self._drawn = 0
+        self._size = os.terminal_size((0, 0))
+
+    def draw(self, found: list[Task], otherwise: str) -> None:
+        size = _size()
+        if size != self._size and self._drawn:  # who knows where our lines are now
+            put(_CLEAR)
+            self._drawn = 0
+        self._size = size
+        room = max(size.lines - 2, 1)
+        rows = found[-room:] if len(found) <= room else found[-(room - 1) :]
+        lines = table(rows, size.columns) if found else [otherwise[: size.columns]]
+        if more := len(found) - len(rows):
+            lines.insert(1, f"… {more:,} older"[: size.columns])
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        put(f"\r{up}" + "".join(f"{_THIS_LINE}{line}\n" for line in lines) + _REST)
+        self._drawn = len(lines)
+
+    def forget(self) -> None:
+        """Others have written since: begin where they ended."""
+        self._drawn = 0
+
+
+def _size() -> os.terminal_size:
+    try:
+        size = os.get_terminal_size(1)
+    except OSError:
+        size = os.terminal_size((0, 0))
+    return size if size.columns and size.lines else os.terminal_size((80, 24))
+
+
+@contextmanager
+def _terminal() -> Iterator[_Screen]:
+    def end(number: int, _: object) -> None:
+        raise _Told(number)
+
+    def rest(number: int, _: object) -> None:
+        """Ctrl-Z: the shell that gets the terminal now wants to see its cursor."""
+        put(_SHOW)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.signal(number, rest)
+        put(_HIDE)
+        screen.forget()
+
+    screen = _Screen()
+    handlers = {signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGTSTP: rest}
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in handlers.items()
+        if signal.getsignal(number) is signal.SIG_DFL
+    }
+    try:
+        put(_HIDE)
+        yield screen
+    finally:
+        with suppress(OSError, CannotWrite):
+            put(f"\r{_SHOW}{_REST}")
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,49 @@
+"""`nacre write`: text to the standard input of a task that was started with it open."""
+
+from __future__ import annotations
+
+from nacre.cli.common.fast_import import without_ssl
+from nacre.cli.common.messages import put
+from nacre.cli.common.parser import sort_out
+from nacre.cli.common.stdin import read_input
+from nacre.cli.common.usage import UsageError
+from nacre.cli.tasks.task_selection import tasks_of
+
+_HELP = """\
+usage: nacre write [options] ID TEXT     to the standard input of a task
+
+  ID                  of a task, or enough of its beginning: bash-3f9c2a17, 3f9c
+  TEXT                written as it is, without a line break of ours; - copies our own stdin, to its end
+  --close             then close it: the task reads the end of its input
+  --dir DIR           where tasks are kept
+  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+
+Only for a task that was started with --open-stdin. Returns when the task has been handed everything, which may take
+for as long as it does not read.
+
+  id=$(nacre run --background --open-stdin 'python3 -i')
+  nacre write "$id" $'print(6 * 7)\\n'
+  nacre write "$id" --close
+
+exit codes: 0; 125 there is no such task, it has ended, or its input is not open; 130 Ctrl-C.
+"""
+
+
+def write(words: list[str]) -> int:
+    asked = sort_out("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
+    if "--help" in asked:
+        put(_HELP)
+        return 0
+    id, *texts = asked.operands
+    if not texts and "--close" not in asked:
+        raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
+    tasks = tasks_of(asked, [id])
+    id = tasks.get(id).id  # before somebody types for nothing
+    data = read_input() if texts == ["-"] else texts[0] if texts else None
+    with without_ssl():
+        import asyncio
+    if data is None:
+        asyncio.run(tasks.close_stdin(id))
+    else:
+        asyncio.run(tasks.write(id, data, close="--close" in asked))
+    return 0

@@ -1,0 +1,29 @@
+"""A text in pieces, with secrets masked."""
+
+from __future__ import annotations
+
+from nacre.redact.mask import begun
+from nacre.redact.redactor import Hidden
+
+
+class Pieces:
+    """What may be the beginning of a secret waits for the next piece."""
+
+    def __init__(self, hidden: Hidden) -> None:
+        self._hidden = hidden
+        self._held = ""
+        self._in_line = False
+
+    def shown(self, text: str) -> str:
+        text = self._held + text
+        place = len(text) - begun(text, self._hidden.values())
+        text, self._held = text[:place], text[place:]
+        self._in_line = not text.endswith("\n") if text else self._in_line
+        return self._hidden.mask(text)
+
+    def add_line(self, line: str) -> None:
+        """After all else."""
+        self._held += "\n" * (self._in_line or self._held != "") + line
+
+    def last(self) -> str:
+        return self._hidden.mask(self._held)

@@ -1,0 +1,193 @@
+"""Every setting there is: its name, what it takes, and how far a project may have a say. Data, and its reading.
+
+A value from a file has a type; one from the environment is a text that stands for it. Both come out the same.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, TypeAlias
+
+from nacre.base.frozen import frozen
+from nacre.base.units import size, span
+
+Kind: TypeAlias = Literal["choice", "seconds", "size", "count", "flag", "network", "file", "paths", "names", "rules"]
+Say: TypeAlias = Literal["any", "stricter", "more", "never"]
+"""What a project may do with it: set it; only make it stricter; add to it; nothing."""
+
+
+@frozen(kw_only=True)
+class Key:
+    """One setting."""
+
+    name: str
+    kind: Kind
+    say: Say
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        return f"NACRE_{self.name.upper()}"
+
+    @property
+    def adds_up(self) -> bool:
+        """Lists add up, over all places; of anything else the last one counts."""
+        return self.kind in ("paths", "names", "rules")
+
+
+class Wrong(Exception):
+    """It cannot be meant: what is wrong, and what to write."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+
+ACCESS = ("unrestricted", "workspace", "restricted")
+DECISIONS = ("allow", "ask", "refuse")
+"""Both from the least strict on."""
+PROFILES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key(name="profile", kind="choice", say="never", choices=PROFILES),
+        Key(name="access", kind="choice", say="stricter", choices=ACCESS),
+        Key(name="network", kind="network", say="stricter"),
+        Key(name="unix_sockets", kind="flag", say="stricter"),
+        Key(name="writable", kind="paths", say="stricter"),
+        Key(name="protected", kind="paths", say="more"),
+        Key(name="unprotected", kind="names", say="never"),
+        Key(name="hidden", kind="paths", say="more"),
+        Key(name="allow_partial", kind="flag", say="never"),
+        Key(name="timeout", kind="seconds", say="any"),
+        Key(name="slow_timeout", kind="seconds", say="any"),
+        Key(name="max_timeout", kind="seconds", say="stricter"),
+        Key(name="memory", kind="size", say="stricter"),
+        Key(name="cpu", kind="seconds", say="stricter"),
+        Key(name="processes", kind="count", say="stricter"),
+        Key(name="file_size", kind="size", say="stricter"),
+        Key(name="open_files", kind="count", say="stricter"),
+        Key(name="output", kind="size", say="stricter"),
+        Key(name="spill", kind="size", say="stricter"),
+        Key(name="log", kind="size", say="stricter"),
+        Key(name="pass_env", kind="names", say="never"),
+        Key(name="secret_env", kind="names", say="more"),
+        Key(name="audit", kind="file", say="never"),
+        Key(name="otherwise", kind="choice", say="stricter", choices=DECISIONS),
+        Key(name="claude_settings", kind="flag", say="never"),
+    )
+}
+LISTS = {
+    "allow": Key(name="permissions.allow", kind="rules", say="never"),
+    "ask": Key(name="permissions.ask", kind="rules", say="more"),
+    "deny": Key(name="permissions.deny", kind="rules", say="more"),
+}
+"""Of the table `permissions`."""
+TABLES = ("permissions", "rules")
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_EXAMPLES = {
+    "seconds": "120",
+    "size": '"512M"',
+    "count": "64",
+    "flag": "true",
+    "network": 'true, "loopback" or [443, 80]',
+    "file": 'true, or "~/audit.jsonl"',
+    "paths": '["~/.cache"]',
+    "names": '["AWS_PROFILE"]',
+    "rules": '["Bash(npm test:*)"]',
+}
+_WANTED = {
+    "seconds": "a number of seconds above 0",
+    "size": "a size",
+    "count": "a whole number above 0",
+    "flag": "true or false",
+    "network": "true, false, 'loopback' or a list of ports",
+    "file": "true, false or an absolute path",
+    "paths": "a list of paths",
+    "names": "a list of names",
+    "rules": "a list of rules",
+}
+
+
+def value_of(key: Key, raw: object) -> Any:
+    """A value of a file. Wrong: it is of another type, or beyond what there is."""
+    found = _read(key, raw)
+    if found is None:
+        shown = repr(raw) if isinstance(raw, str | int | float | bool) else f"a {type(raw).__name__}"
+        if key.kind == "choice":
+            raise Wrong(f"`{key.name}` is {shown}.", nearest(raw, key.choices) or f"Use {', '.join(key.choices)}.")
+        raise Wrong(f"`{key.name}` is {shown}, not {_WANTED[key.kind]}.", f"Write: {key.name} = {_EXAMPLES[key.kind]}")
+    return found
+
+
+def value_from(key: Key, text: str) -> Any:
+    """A value of the environment."""
+    return value_of(key, _typed(key, text))
+
+
+def _read(key: Key, raw: Any) -> Any:
+    number = isinstance(raw, int | float) and not isinstance(raw, bool)
+    match key.kind:
+        case "choice":
+            return raw if isinstance(raw, str) and raw in key.choices else None
+        case "seconds":
+            return float(raw) if number and raw > 0 else None
+        case "count":
+            return raw if number and isinstance(raw, int) and raw > 0 else None
+        case "size":
+            if isinstance(raw, str):
+                return size(raw)
+            return raw if number and isinstance(raw, int) and raw >= 0 else None
+        case "flag":
+            return raw if isinstance(raw, bool) else None
+        case "network":
+            return _network(raw)
+        case "file":
+            placed = isinstance(raw, str) and raw.startswith(("/", "~/"))
+            return raw if placed or isinstance(raw, bool) else None
+        case "paths" | "names" | "rules":
+            good = isinstance(raw, list | tuple) and all(isinstance(each, str) and each for each in raw)
+            return tuple(raw) if good else None
+
+
+def _network(raw: Any) -> Any:
+    if isinstance(raw, bool) or raw == "loopback":
+        return raw
+    if not isinstance(raw, list | tuple) or not raw:
+        return None
+    good = all(isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65536 for port in raw)
+    return tuple(raw) if good else None
+
+
+def _typed(key: Key, text: str) -> Any:
+    """As a file would have it; the text itself, where it stands for nothing."""
+    match key.kind:
+        case "seconds":
+            found = span(text)
+            return text if found is None else found
+        case "count":
+            return int(text) if _is_number(text) else text
+        case "flag" | "network" | "file" if text.lower() in (*_ON, *_OFF):
+            return text.lower() in _ON
+        case "network" if text != "loopback":
+            ports = text.replace(",", " ").split()
+            return [int(port) for port in ports] if all(map(_is_number, ports)) else text
+        case "paths":
+            return [part for part in text.split(os.pathsep) if part]
+        case "names":
+            return text.replace(",", " ").split()
+    return text
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 20  # Python takes no more than 4300 digits, and nobody means as many
+
+
+def nearest(name: object, known: tuple[str, ...]) -> str:
+    """What was probably meant."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name), known, n=1)
+    return f"Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,169 @@
+"""The cluster that is there: found, never started. Everything that is asked of Ray itself goes through here."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import socket
+import sys
+import threading
+import warnings
+from concurrent.futures import Future
+from typing import Any
+
+from nacre.engines.ray.cluster import auth
+from nacre.engines.ray.cluster.auth import MODE, authenticates, is_refusal, not_let_in, show_token
+from nacre.engines.ray.cluster.connection import Connection
+from nacre.engines.ray.cluster.head import Head, outlived
+from nacre.errors import EngineUnavailable
+
+_lock = threading.Lock()
+_forked = False
+"""This process was forked from one that was connected: what it has of that connection is of no use."""
+_trying: Future[None] | None = None
+_ADDRESS = "RAY_ADDRESS"
+_ANSWERS = 5.0
+"""Seconds for a machine to take a connection."""
+_HEAD_ANSWERS = 2.0
+"""The same for one that has taken one before."""
+_OF_RAYLET = b"--gcs-address="
+_OPEN = (
+    "This Ray cluster has no authentication: whoever reaches its ports can run anything on every node. Set "
+    f"{MODE}=token, with one token, for all of its nodes and drivers."
+)
+
+
+def load() -> Any:
+    """Ray, loaded by whoever needs it first."""
+    try:
+        import ray
+    except ImportError as error:
+        raise EngineUnavailable(
+            f"Ray is not installed here ({error}).", "Install it: pip install 'nacre[ray]'"
+        ) from error
+    return ray
+
+
+def forked() -> bool:
+    """Whether this process has only a copy of another's connection."""
+    return _forked
+
+
+def check_not_forked() -> None:
+    if _forked:
+        raise EngineUnavailable(
+            "Ray's connection does not survive a fork, and this process was forked from one that had it.",
+            "Fork before the first command runs on the cluster, or start processes anew (multiprocessing's 'spawn').",
+        )
+
+
+def connect(address: str | None, patience: float) -> Connection:
+    """To a cluster that is there. Blocks, for `patience` seconds at most. A connection that the program has made is
+    used as it is. EngineUnavailable."""
+    ray = load()
+    attempt = _attempt(ray, address)
+    try:
+        attempt.result(patience)
+    except Exception as error:  # ConnectionError, RuntimeError and others: all but one mean the same
+        if is_refusal(ray, error):
+            raise not_let_in(address or os.environ.get(_ADDRESS)) from error
+        why = _first_line(error) if attempt.done() else f"no answer in {patience:g} seconds"
+        raise _unreachable(address, why) from error
+    if not authenticates():
+        warnings.warn(_OPEN, RuntimeWarning, stacklevel=2)
+    return Connection(ray, Head(ray.get_runtime_context().gcs_address, lambda head: knock(head, _HEAD_ANSWERS)))
+
+
+def _attempt(ray: Any, address: str | None) -> Future[None]:
+    """One at a time for the whole process, as Ray has it; in a thread that is left alone if it never comes back."""
+    global _trying
+    with _lock:
+        if _trying is None or _trying.done():
+            _trying = Future()
+            if ray.is_initialized():
+                _trying.set_result(None)
+            else:
+                threading.Thread(target=_try, args=(ray, address, _trying), name="nacre-ray", daemon=True).start()
+        return _trying
+
+
+def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
+    try:
+        named = address or os.environ.get(_ADDRESS, "")
+        if named == "local":
+            raise ConnectionError("that is none yet, Ray would start it")
+        if "://" in named:
+            raise ConnectionError("Ray's client cannot stream what a command prints")
+        knock(named, _ANSWERS)
+        # Else it tells our stdout, which is for what commands print, how its nodes fare. There is no setting.
+        ray._private.worker._worker_logs_enabled = False
+        with outlived(ray):
+            show_token(ray, address)
+            ray.init(address=address or "auto", log_to_driver=False, logging_level="ERROR")
+    except BaseException as error:
+        attempt.set_exception(error)
+    else:
+        attempt.set_result(None)
+
+
+def knock(address: str, seconds: float) -> None:
+    """OSError: nobody is there. Ray itself would go on trying for a quarter of an hour."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in address:
+        socket.create_connection((host.strip("[]"), int(port)), seconds).close()
+
+
+def _unreachable(address: str | None, why: str) -> EngineUnavailable:
+    found = address or os.environ.get(_ADDRESS)
+    return EngineUnavailable(
+        f"There is no Ray cluster to be reached{f' at {found}' if found else ''}: {why.rstrip('.')}.",
+        "Start one with `ray start --head`, or give its address; with token authentication this process "
+        "needs RAY_AUTH_MODE=token and the cluster's token.",
+    )
+
+
+def would_authenticate() -> bool:
+    """The same before there is a connection: Ray takes a token by itself where it looks for the cluster, too."""
+    return authenticates() or (MODE not in os.environ and has_token() and not os.environ.get(_ADDRESS))
+
+
+def has_token() -> bool:
+    """Whether there is one that could be shown."""
+    return auth.token_from() is not None
+
+
+def address_at_hand() -> str | None:
+    """Where a cluster is looked for if no address is given: the one that was named, or one of this machine. As Ray does
+    it, but without Ray, which takes a second to load."""
+    named = os.environ.get(_ADDRESS)
+    if named and named != "auto":
+        return named
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            words = file.read().split(b"\0")
+            if os.path.basename(words[0]) == b"raylet":
+                for word in words:
+                    if word.startswith(_OF_RAYLET):
+                        return word.removeprefix(_OF_RAYLET).decode()
+    return None
+
+
+def nodes(ray: Any) -> dict[str, str]:
+    """Each node that is thought to be alive, and where it is."""
+    return {row["NodeID"]: row["NodeManagerAddress"] for row in ray.nodes() if row["Alive"]}
+
+
+def _after_fork() -> None:
+    global _lock, _forked, _trying
+    _lock = threading.Lock()  # another thread may have held it
+    _trying = None
+    ray = sys.modules.get("ray")
+    _forked = _forked or (ray is not None and ray.is_initialized())
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,0 +1,222 @@
+"""The agents of one driver: one on each node that is used, started when it is first needed, and asked now and then
+whether it is still there.
+
+An agent that has ended is not a node that has: the next run that is placed there gets another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from nacre import __version__
+from nacre.engines.containers.pool import Shared
+from nacre.engines.ray.cluster.connection import AgentEnded, Connection, LeftCluster, NodeLost
+from nacre.engines.ray.cluster.futures import looked_at, while_answered
+from nacre.engines.ray.node.agent import Agent
+from nacre.engines.ray.node.workspace import Shipped
+from nacre.errors import EngineUnavailable
+
+T = TypeVar("T")
+
+_PATIENCE = 60.0
+"""Seconds for an agent to come up: Ray starts a process, and perhaps prepares its environment."""
+_SHIPPING = 600.0
+"""Seconds for a workspace to arrive."""
+_FRESH = 0.25
+"""Seconds: one that was heard of since need not be asked before it is given something to do."""
+_SILENCE = 15.0
+"""Seconds: one that was not heard of for so long is asked whether it is there."""
+_LOOK = 3.0
+"""Seconds between looks whether there is a connection at all: where there is none, no answer comes, nor any error."""
+_ANSWER = 30.0
+"""Seconds that it has for that: it may be starting a thousand commands."""
+_CALLS = 100_000
+"""How many may go on at once; a run is one, and the word that ends it is another."""
+_OURS = {"RAY_kill_child_processes_on_worker_exit": "0"}
+"""Or Ray would kill the keeper as it ends the agent, and who would then end what the keeper keeps?"""
+
+
+class Reached:
+    """An agent, and when it was last heard of."""
+
+    def __init__(self, node: str, actor: Any, connection: Connection) -> None:
+        self.node = node
+        self.actor = actor
+        """Ray's handle of it."""
+        self._connection = connection
+        self.heard = time.monotonic()
+        self.asked: Future[Any] | None = None
+        """Whoever wonders shares one question with the others."""
+        self._given_up = itertools.count()
+
+    def given_up(self) -> bool:
+        """Whether this is the first word of it."""
+        return next(self._given_up) == 0
+
+    @property
+    def silence(self) -> float:
+        return time.monotonic() - self.heard
+
+    def call(self, name: str, *args: Any, ahead: int | None = None, **options: Any) -> Any:
+        """Have it do something: Ray's reference to the answer, or to a stream of answers, `ahead` of whoever takes them
+        by that many. LeftCluster."""
+        self._connection.check()
+        method = getattr(self.actor, name)
+        if ahead is not None:
+            method = method.options(num_returns="streaming", _generator_backpressure_num_objects=ahead)
+        try:
+            return method.remote(*args, **options)
+        except Exception:
+            self._connection.check()  # gone at this very moment: then that is why
+            raise
+
+
+class Agents:
+    def __init__(
+        self, connection: Connection, runtime_env: Mapping[str, Any], workspace: Shipped | None, archive: Any
+    ) -> None:
+        """`archive` is that of the workspace, in Ray's object store."""
+        self.workspace = workspace
+        self._connection = connection
+        self._ray = connection.ray
+        self._archive = archive
+        variables = {**runtime_env.get("env_vars", {}), **_OURS}
+        self._runtime_env = {**runtime_env, "env_vars": variables}
+        self._agents = Shared[str, Reached](self._end)
+
+    def at_hand(self, node: str) -> Reached | None:
+        """The agent there, if it was heard of just now."""
+        agent = self._agents.peek(node)
+        return agent if agent is not None and agent.silence < _FRESH else None
+
+    async def on(self, node: str) -> Reached:
+        """The agent there, with the workspace. NodeLost, or EngineUnavailable: nacre is not there."""
+        while True:
+            agent = await self._agents.get(node, lambda: self._open(node))
+            if agent.silence < _FRESH:
+                return agent
+            try:
+                await self._ask(agent)
+                return agent
+            except AgentEnded:
+                self.drop(agent)
+            except NodeLost:
+                self.drop(agent)
+                raise
+
+    async def answer(self, agent: Reached, call: asyncio.Future[T], overdue: Callable[[], bool] = lambda: False) -> T:
+        """What an agent says, waited for as long as it is there and it is not `overdue`. NodeLost: it is."""
+        while not (await asyncio.wait([call], timeout=min(_LOOK, _SILENCE)))[0]:
+            self._connection.check()
+            if overdue():
+                raise AgentEnded(agent.node)
+            if agent.silence >= _SILENCE:
+                asking = looked_at(asyncio.ensure_future(self._ask(agent)))
+                try:
+                    either: list[asyncio.Future[Any]] = [call, asking]
+                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                    if not call.done():
+                        await asking
+                finally:
+                    asking.cancel()
+        return await self._told(agent, call)
+
+    def drop(self, agent: Reached) -> None:
+        """It was lost; whatever it may still run ends."""
+        self._agents.drop(agent.node, agent)
+
+    def close(self) -> None:
+        """They end, and with them what they run; their tasks do not."""
+        self._agents.clear()
+
+    async def _told(self, agent: Reached, call: Awaitable[T]) -> T:
+        errors = self._ray.exceptions
+        try:
+            told = await call
+        except Exception as error:
+            if not self._connection.alive:
+                raise LeftCluster from error  # in whichever words Ray says so
+            if isinstance(error, errors.ActorDiedError):
+                raise AgentEnded(agent.node) from error
+            if isinstance(error, errors.RayError | StopAsyncIteration) and not isinstance(error, errors.RayTaskError):
+                raise NodeLost(agent.node) from error
+            raise  # the agent has a bug
+        agent.heard = time.monotonic()
+        return told
+
+    async def _ask(self, agent: Reached) -> None:
+        """Are you there?"""
+        asked = agent.asked
+        if asked is None or asked.done():
+            asked = agent.asked = agent.call("hello").future()
+        try:
+            async with asyncio.timeout(_ANSWER):
+                await self._told(agent, asyncio.shield(looked_at(asyncio.wrap_future(asked))))
+        except TimeoutError:
+            raise NodeLost(agent.node) from None
+
+    async def _open(self, node: str) -> Reached:
+        try:
+            agent = self._start(node)
+            async with asyncio.timeout(_PATIENCE):
+                await self._greet(agent)
+            if self.workspace is not None:
+                async with asyncio.timeout(_SHIPPING):
+                    needed = self._archive if await self._said(agent, "lacks", self.workspace) else None
+                    await self._said(agent, "unpack", self.workspace, needed)
+        except Exception as error:
+            raise self._meaning(node, error) from error
+        agent.heard = time.monotonic()
+        return agent
+
+    async def _said(self, agent: Reached, name: str, *args: Any) -> Any:
+        """What one that is not known to be there says."""
+        call = looked_at(asyncio.wrap_future(agent.call(name, *args).future()))
+        return await while_answered(self._connection, call)
+
+    def _end(self, agent: Reached) -> None:
+        """Each run that was lost with it says so: it is told once."""
+        if agent.given_up():
+            self._connection.kill(agent.actor)
+
+    def _start(self, node: str) -> Reached:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        self._connection.check()
+        actor = (
+            self._ray.remote(Agent)
+            .options(
+                num_cpus=0,
+                max_concurrency=_CALLS,
+                runtime_env=self._runtime_env,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+            )
+            .remote()
+        )
+        return Reached(node, actor, self._connection)
+
+    async def _greet(self, agent: Reached) -> None:
+        version = await self._said(agent, "hello")
+        if version != __version__:
+            raise EngineUnavailable(
+                f"The nodes have nacre {version}, and this is {__version__}.", "Install the same on all of them."
+            )
+
+    def _meaning(self, node: str, error: Exception) -> Exception:
+        if not self._connection.alive:
+            return LeftCluster()
+        exceptions = self._ray.exceptions
+        if isinstance(error, exceptions.RuntimeEnvSetupError):
+            return EngineUnavailable(f"Ray cannot prepare an agent on node {node}: {error}", "See `runtime_env`.")
+        if isinstance(error, exceptions.ActorDiedError) and "nacre" in str(error) and "ModuleNotFound" in str(error):
+            return EngineUnavailable(
+                f"There is no nacre on node {node}.", "Install it there, or RayEngine(runtime_env={'pip': ['nacre']})."
+            )
+        if isinstance(error, TimeoutError | exceptions.RayError) and not isinstance(error, exceptions.RayTaskError):
+            return NodeLost(node)
+        return error

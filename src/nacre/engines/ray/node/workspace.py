@@ -1,0 +1,250 @@
+"""A directory of this machine, shipped once to each node that runs something in it.
+
+The archive is known by its digest: a node that has it, for whichever program, is not sent it again. Each engine gets an
+unpacked copy of its own there, so what its commands write is seen by its later commands on that node, and by nobody
+else. Nothing comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+import time
+
+from nacre.base.frozen import frozen, replace
+from nacre.base.system import state_directory
+from nacre.errors import EngineUnavailable, InvalidRequest
+from nacre.keeper.protocol.private_tmpdir import remove_below
+from nacre.planning.validate import absolute
+from nacre.types import StrPath, ToolContext
+
+LARGEST = 1024**3
+"""Bytes of an archive: it is made in memory, and lies in Ray's object store while its engine is in use."""
+_KEPT_FOR = 7 * 24 * 3600.0
+"""Seconds for which what nobody uses any more is kept."""
+_ARCHIVE = ".tar"
+_IN_USE = ".lock"
+"""Beside a copy; whoever uses that holds it."""
+
+
+@frozen(kw_only=True)
+class Shipped:
+    """Where it is here, and what its copy is known by."""
+
+    here: str
+    digest: str
+    copy: str
+
+    @property
+    def root(self) -> str:
+        """The copy, on a node."""
+        return os.path.join(_cache(), f"{self.digest[:32]}-{self.copy}")
+
+    def there(self, path: str) -> str:
+        """A path here, on a node; what is outside is the same everywhere."""
+        return self.root + path[len(self.here) :] if is_in(path, self.here) else path
+
+    def back(self, path: str) -> str:
+        return self.here + path[len(self.root) :] if is_in(path, self.root) else path
+
+    def context(self, ctx: ToolContext) -> ToolContext:
+        """With its paths as they are on a node."""
+        moved = {name: tuple(self.there(os.fspath(path)) for path in getattr(ctx, name)) for name in _PATHS}
+        assert ctx.workspace is not None, "what travels has one"
+        return replace(ctx, workspace=self.there(os.fspath(ctx.workspace)), **moved)
+
+
+_PATHS = ("writable", "protected", "hidden", "allowed_paths")
+
+
+def real_directory(cwd: str, here: str) -> str:
+    """By the name that is below `here`, whichever links lead there. InvalidRequest: it is not."""
+    real = os.path.realpath(cwd)
+    if not is_in(real, here):
+        raise InvalidRequest(
+            "cwd_not_shipped",
+            f"{cwd!r} is outside of the workspace that is shipped, {here!r}.",
+            field="cwd",
+            hint="Start in the workspace, or below.",
+        )
+    return real
+
+
+def real_context(ctx: ToolContext, here: str) -> ToolContext:
+    """With what lies in the workspace by its name there: no node has the links that lead to it from outside."""
+    assert ctx.workspace is not None, "what travels has one"
+    root = real_directory(os.fspath(ctx.workspace), here)
+    paths = {name: tuple(real for path in getattr(ctx, name) for real in _real(path, root, here)) for name in _PATHS}
+    return replace(ctx, workspace=root, **paths)
+
+
+def _real(path: StrPath, cwd: str, here: str) -> list[StrPath]:
+    """A link in the workspace is meant as well as what it leads to: it may lead elsewhere by now."""
+    placed = os.path.normpath(os.path.join(cwd, os.path.expanduser(os.fspath(path))))
+    above, name = os.path.split(placed)
+    names = [os.path.realpath(placed), os.path.join(os.path.realpath(above), name)]
+    if any(is_in(each, here) for each in names):
+        return list(dict.fromkeys(names))
+    return [path if os.fspath(path).startswith("~") else placed]  # a node has homes of its own
+
+
+def pack(directory: str) -> bytes:
+    """The same bytes for the same files, whoever owns them. EngineUnavailable: it cannot be shipped."""
+    size = 0
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        nonlocal size
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            return None  # a pipe or a device is of this machine
+        size += member.size
+        if size > LARGEST:
+            raise EngineUnavailable(
+                f"The workspace {directory} has more than {LARGEST / 1024**3:g} GiB.",
+                "Put it where every node sees it, and leave `workspace` out.",
+            )
+        if member.issym():
+            member.linkname = _link(member.linkname, os.path.dirname(os.path.join(directory, member.name)), directory)
+        member.uid = member.gid = 0
+        member.uname = member.gname = ""
+        member.mode &= 0o777
+        member.mtime = int(member.mtime)
+        return member
+
+    buffer = io.BytesIO()
+    try:
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            archive.add(directory, arcname=".", filter=plain)
+    except OSError as error:  # a file that was removed or cut short meanwhile is one, too
+        raise EngineUnavailable(
+            f"The workspace {directory} cannot be packed: {error}.",
+            "Every file in it has to be readable, and to stay as it is until it is packed.",
+        ) from error
+    return buffer.getvalue()
+
+
+def _link(target: str, above: str, directory: str) -> str:
+    """One that leads into the workspace, by whichever name and whichever way, leads into its copy; any other stays."""
+    whole = os.path.join(above, target)
+    parent, name = os.path.split(whole)
+    leads_to = [os.path.realpath(whole)]
+    if name not in ("", ".", ".."):  # itself perhaps a link, which is shipped as one
+        leads_to.insert(0, os.path.join(os.path.realpath(parent), name))
+    for place in leads_to:
+        if is_in(place, directory):
+            return os.path.relpath(place, above)
+    return target
+
+
+def digest_of(archive: bytes) -> str:
+    return hashlib.sha256(archive).hexdigest()
+
+
+# on a node
+
+
+def has_archive(digest: str) -> bool:
+    try:
+        os.utime(_archive(digest))  # used now: it is not removed as an old one
+    except OSError:
+        return False
+    return True
+
+
+def keep_archive(digest: str, data: bytes) -> None:
+    os.makedirs(_cache(), mode=0o700, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=_cache(), delete=False) as file:
+        file.write(data)
+    os.replace(file.name, _archive(digest))
+
+
+def unpack(workspace: Shipped) -> int:
+    """A copy of its own; whole, or not there. It stays while the descriptor that is given back is open."""
+    os.makedirs(_cache(), mode=0o700, exist_ok=True)
+    hold = os.open(workspace.root + _IN_USE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(hold, fcntl.LOCK_SH)
+        os.utime(hold)
+        if not os.path.isdir(workspace.root):
+            _tidy()
+            _unpack(workspace)
+    except BaseException:
+        os.close(hold)
+        raise
+    return hold
+
+
+def _unpack(workspace: Shipped) -> None:
+    draft = tempfile.mkdtemp(dir=_cache())
+    try:
+        with tarfile.open(_archive(workspace.digest)) as archive:
+            # As it was packed. By this name, because the first releases of Python 3.11 have no argument for it.
+            archive.extraction_filter = lambda member, _: member
+            archive.extractall(draft)
+        os.rename(draft, workspace.root)
+    except BaseException:
+        _remove(draft)
+        raise
+
+
+def _tidy() -> None:
+    """Archives that nobody has asked for, and copies that nobody has used, for long."""
+    late = time.time() - _KEPT_FOR
+    for name in os.listdir(_cache()):
+        path = os.path.join(_cache(), name)
+        with contextlib.suppress(OSError):
+            if name.endswith(_IN_USE):
+                _remove_copy(path, late)
+            elif name.endswith(_ARCHIVE) and os.stat(path).st_mtime < late:
+                os.unlink(path)
+            elif name.startswith(tempfile.gettempprefix()) and os.lstat(path).st_ctime < late:
+                _remove(path)  # whoever made it was killed
+
+
+def _remove_copy(lock: str, late: float) -> None:
+    """OSError: it is in use."""
+    fd = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(fd).st_mtime < late:
+            _remove(lock.removesuffix(_IN_USE))
+            os.unlink(lock)
+    finally:
+        os.close(fd)
+
+
+def _remove(directory: str) -> None:
+    """Whatever its commands have done to it."""
+    above, name = os.path.split(directory)
+    with contextlib.suppress(OSError):
+        fd = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            remove_below(name, fd)
+        finally:
+            os.close(fd)
+
+
+def _cache() -> str:
+    return os.path.join(state_directory(), "workspaces")
+
+
+def _archive(digest: str) -> str:
+    return os.path.join(_cache(), digest + _ARCHIVE)
+
+
+def is_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def checked(workspace: StrPath) -> str:
+    """By its real name. InvalidRequest: it is no directory."""
+    real = os.path.realpath(absolute(workspace, "workspace"))
+    if not os.path.isdir(real):
+        raise InvalidRequest(
+            "bad_workspace", f"`workspace` is {real!r}, no directory.", field="workspace", hint="Give one that exists."
+        )
+    return real

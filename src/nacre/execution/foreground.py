@@ -1,0 +1,165 @@
+"""A run in the foreground, followed until it ends or goes on as a task; and what it leaves running, taken care of.
+
+What makes tasks is loaded by the first run that becomes one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections import deque
+
+from nacre.base.lazy_regex import later
+from nacre.capture import Collector
+from nacre.errors import InvalidRequest
+from nacre.keeper.client.events import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
+from nacre.keeper.client.handle import Elsewhere, Live
+from nacre.keeper.client.run import LiveRun
+from nacre.keeper.server.run import EXIT
+from nacre.protected_paths import Protection, restored
+from nacre.result import TaskRef
+from nacre.types import Plan, Request, ToolContext
+
+_SLEEPS = later(r"\s*sleep\s+[\d.]+[smh]?\s*(?:;|&&|\n)")
+_LONG = 1.0
+_RATHER = (
+    "If that `sleep` was to wait for a task: reading it with `block`, or `nacre wait ID`, returns as soon as it has "
+    "ended, or has printed what you wait for."
+)
+
+
+class Following:
+    def __init__(
+        self,
+        run: Live,
+        collector: Collector,
+        request: Request,
+        ctx: ToolContext,
+        plan: Plan,
+        protection: Protection | None = None,
+    ) -> None:
+        """`protection`: what is compared when it has ended, by the keeper of the task that it becomes."""
+        self._run = run
+        self._protection = protection
+        self._collector = collector
+        self._asked = request, ctx, plan
+        self._began = time.time(), asyncio.get_running_loop().time()
+        # most are of this one class, and whether something fits a protocol takes long to find out
+        self._elsewhere = run if not isinstance(run, LiveRun) and isinstance(run, Elsewhere) else None
+        after = None if self._elsewhere is not None else plan.yield_after
+        self._until = None if after is None else self._began[1] + after
+        self._waiting: deque[Happening] = deque()
+        """What has happened and was not told yet."""
+        self._yielding = False
+        """When that is told, it goes on as a task."""
+        self._is_promoted = False
+        self._leftovers_stay = plan.leftovers == "keep"
+        self.task: TaskRef | None = None
+        """What goes on."""
+        self.remarks: list[str] = []
+        self.unheld: frozenset[str] = frozenset()
+        """Rules that the kernel has not enforced to the end where it ran, if that is elsewhere."""
+
+    async def next(self) -> Happening:
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._yielding:
+            self._yielding = False
+            return await self._let_go_on()
+        if self._until is None:
+            return await self._heard()
+        try:
+            async with asyncio.timeout_at(self._until):
+                if asyncio.get_running_loop().time() < self._until:
+                    return await self._heard()
+        except TimeoutError:
+            pass
+        self._until, self._yielding = None, True
+        self._waiting.extend(self._run.pause())
+        return await self.next()
+
+    async def _heard(self) -> Happening:
+        """An answer that comes when nobody waits for it any more is none."""
+        while isinstance(happening := await self._run.next(), NotAdopted | Adopted | Going):
+            continue
+        return happening
+
+    async def _let_go_on(self) -> Happening:
+        try:
+            from nacre.tasks.create import promote
+
+            task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0], self._protection)
+        except (InvalidRequest, OSError) as error:
+            why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
+            self.remarks.append(f"It could not go on as a task: {why}")
+            self._run.resume()
+            return await self._heard()
+        self._waiting.extend(meanwhile)
+        if task is None:
+            return await self.next()
+        self._take(task)
+        self._is_promoted = True
+        self._run.let_go()
+        return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
+
+    async def adopt(self, last: Happening) -> None:
+        """Make a task of what it left running, so that somebody can read it and end it."""
+        run = self._run
+        if self._elsewhere is not None:
+            self.task = self._elsewhere.task
+            self.remarks += self._elsewhere.remarks
+            self.unheld = self._elsewhere.unheld
+            return
+        if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
+            return
+        if isinstance(run, LiveRun):
+            become: TaskRef | str
+            try:
+                from nacre.tasks.create import adopt
+
+                become = await adopt(run, *self._asked, self._began[0], self._protection)
+            except OSError as error:
+                become = _not_loaded(error)
+            if isinstance(become, TaskRef):
+                self._take(become)
+            elif become:
+                self.remarks.append(f"What it left running is no task: {become}")
+
+    async def restore(self) -> list[str]:
+        """Undo what it did to protected paths; a sentence each. What goes on as a task may do it again: its keeper sees
+        to that, and later runs here share its view until then. Nothing is undone while its shell runs."""
+        if self._protection is None:
+            return []
+        if self.task is None or self._elsewhere is not None:
+            return await restored(self._protection)
+        from nacre.tasks.restore_protected import hold_for_task
+
+        undone = [] if self._is_promoted else await restored(self._protection, goes_on=True)
+        hold_for_task(self._protection, os.path.dirname(self.task.output_file))
+        return undone
+
+    def remark_on_waiting(self, last: Happening) -> None:
+        """A model that sleeps to look at a task again is told what else it can do."""
+        request, _, plan = self._asked
+        if isinstance(last, Stopped) and last.duration >= _LONG and _SLEEPS.match(request.command):
+            with contextlib.suppress(OSError):  # no descriptor left to load them with
+                from nacre.tasks.create import place_for
+                from nacre.tasks.store.store import live_names
+
+                if live_names(place_for(plan)):
+                    self.remarks.append(_RATHER)
+
+    def _take(self, task: TaskRef) -> None:
+        self.task = task
+        self.remarks.append(goes_on(task))
+
+
+def _not_loaded(error: OSError) -> str:
+    """What makes tasks is loaded when it is first needed. A command that has run is not to be lost for that."""
+    return f"{error.strerror}."
+
+
+def goes_on(task: TaskRef) -> str:
+    return f"It goes on as task {task.id}; what it prints is in {task.output_file}."

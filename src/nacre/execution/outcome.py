@@ -1,0 +1,199 @@
+"""The keeper's account of an end in, outcome and remarks out. Pure."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+from typing import assert_never
+
+from nacre.keeper.client.events import LastWord, NeverBegan, Promoted, Stopped, Vanished
+from nacre.keeper.protocol.shortages import LACKS
+from nacre.keeper.server.run import CANCEL, LIMIT, TIMEOUT
+from nacre.result import (
+    Cancelled,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    Outcome,
+    OverLimit,
+    Process,
+    Running,
+    Signalled,
+    Stage,
+    TimedOut,
+    amount,
+)
+from nacre.types import Plan
+
+STILL_RUNNING = 75
+"""As `sysexits.h` has it for "try again later"."""
+_QUIET = 5.0
+"""Seconds of silence worth a remark."""
+_NAMED = 3
+
+
+def outcome_of(last: LastWord, plan: Plan) -> Outcome:
+    match last:
+        case NeverBegan(number, reason):
+            return NotStarted(reason, last.hint or _hint_for(number, plan))
+        case Vanished(reason):
+            return Lost(reason)
+        case Promoted(task):
+            return Running(task.id, promoted=True)
+        case Stopped():
+            if last.reason == TIMEOUT:
+                return TimedOut(plan.timeout)
+            if last.reason == CANCEL:
+                return Cancelled()
+            if last.reason.startswith(LIMIT):
+                _, limit, allowed, used = last.reason.decode().split()
+                return OverLimit(limit, _number(allowed), _number(used))
+            code = os.waitstatus_to_exitcode(last.status)
+            return Exited(code) if code >= 0 else Signalled(-code)
+        case _:
+            assert_never(last)
+
+
+def _hint_for(number: int, plan: Plan) -> str:
+    if number == errno.ENOENT and plan.wanted is not None and plan.wanted.workspace is not None:
+        from nacre.sandbox.resolve import SHARED_MEMORY
+        from nacre.sandbox.workspace import is_below
+
+        if is_below(os.path.realpath(plan.cwd), SHARED_MEMORY):
+            return f"With access='workspace' a command has a {SHARED_MEMORY} of its own: start it in the workspace."
+    return _HINTS.get(number, "")
+
+
+def _number(text: str) -> float:
+    """Whole where it is."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _seconds(count: float) -> str:
+    return f"{count:.0f}" if count >= 1 else f"{count:.1f}".removesuffix(".0")
+
+
+_HINTS = LACKS | {
+    errno.E2BIG: "The environment or the command is too large for this system; pass less in `env`.",
+    errno.ENOENT: "Check that the working directory and bash are there.",
+    errno.EACCES: "Check that this user may enter the working directory and run bash.",
+    errno.EPERM: "A seccomp profile or a security module denies it; `nacre doctor` looks for what.",
+    errno.ENOSPC: "The disk is full: remove something, or set TMPDIR to a directory on another one.",
+}
+
+
+def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
+    """What a reader should know beside the outcome."""
+    remarks: list[str] = []
+    quiet = isinstance(outcome, TimedOut) and silence >= min(_QUIET, outcome.after / 2)
+    if quiet and isinstance(last, Stopped) and last.asleep:
+        remarks.append(
+            f"No output for {_seconds(silence)} s and nothing was computing; it may have been waiting for input "
+            + (
+                "(stdin is empty: pass answers by flags or `stdin`)."
+                if plan.stdin is None
+                else "(stdin is at its end)."
+            )
+        )
+    if isinstance(last, Stopped) and last.out_of_memory:
+        remarks.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
+    if isinstance(last, Stopped):
+        remarks += last.remarks
+    if last.ended:
+        remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
+    if last.running:
+        was_to_end = isinstance(outcome, TimedOut | OverLimit | Cancelled | Lost) or plan.leftovers == "end"
+        verb = "could not be ended" if was_to_end else "left running"
+        remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
+    return remarks
+
+
+_BROKEN_PIPE = 128 + signal.SIGPIPE
+_ASKED = frozenset("grep egrep fgrep zgrep rg ag diff cmp test [ pgrep".split())
+"""Commands that answer a question: with 1 for no."""
+
+
+def _only_says_no(stage: Stage) -> bool:
+    return stage.status == 1 and stage.name in _ASKED
+
+
+def remarks_on_stages(stages: tuple[Stage, ...], outcome: Outcome) -> list[str]:
+    """A failure that the exit code of the last command hides, be it success or a no. One that was only cut short by the
+    next is none."""
+    failed = [stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _only_says_no(stage)]
+    if not failed or outcome != Exited(stages[-1].status):
+        return []
+    if outcome != Exited(0) and not _only_says_no(stages[-1]):
+        return []  # it has failed as well, and is looked into
+    names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)
+    return [f"In the pipeline {names}; the exit code is that of `{stages[-1].name}`."]
+
+
+_OUT_OF = {
+    "memory": re.compile(r"MemoryError|Cannot allocate memory|[Oo]ut of memory|bad_alloc|ENOMEM"),
+    "file_size": re.compile(r"File too large|File size limit exceeded|EFBIG"),
+    "open_files": re.compile(r"Too many open files|EMFILE"),
+    "processes": re.compile(r"fork: .{0,200}Resource temporarily unavailable|fork: retry|EAGAIN"),
+    "cpu": re.compile(r"CPU time limit exceeded"),
+}
+_END = 64 * 1024
+"""Characters at the end of the output in which these are looked for: whoever lacks something says so at last."""
+_SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
+
+
+_OF_EACH = ("file_size", "open_files", "cpu")
+
+
+def remarks_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
+    """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal. The others
+    are a container's, if there is one."""
+    remarks = []
+    output = output[-_END:]
+    number = exit_status(outcome) - 128
+    for name, words in _OUT_OF.items():
+        value = getattr(plan.limits, name) if plan.place is None or name in _OF_EACH else None
+        if value is not None and not isinstance(outcome, OverLimit):
+            certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
+            if certain or words.search(output):
+                remarks.append(
+                    f"{'' if certain else 'Likely '}over the limit of {amount(name, value)}, for each process."
+                )
+    return [remark[0].upper() + remark[1:] for remark in remarks]
+
+
+def _count(running: tuple[Process, ...]) -> str:
+    return "1 process" if len(running) == 1 else f"{len(running)} processes"
+
+
+def _names(running: tuple[Process, ...]) -> str:
+    names = [f"{process.pid} ({process.command})" for process in running[:_NAMED]]
+    if len(running) > _NAMED:
+        names.append(f"and {len(running) - _NAMED} more")
+    return ", ".join(names)
+
+
+def exit_status(outcome: Outcome) -> int:
+    """The outcome as a shell would report it."""
+    match outcome:
+        case Exited(code):
+            return code
+        case Signalled(number):
+            return 128 + number
+        case TimedOut():
+            return 124
+        case OverLimit():
+            return 128 + signal.SIGKILL
+        case Cancelled():
+            return 128 + signal.SIGINT
+        case Killed(_, number):
+            return 128 + number
+        case Running(_, promoted):
+            return STILL_RUNNING if promoted else 0
+        case NotStarted() | Lost():
+            return 125
+        case _:
+            return 126

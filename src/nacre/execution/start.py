@@ -1,0 +1,73 @@
+"""Waiting that whoever asked can end: for a place, or for an engine that takes its time to start something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nacre.cancel import Cancel
+from nacre.keeper.client.events import Stopped
+from nacre.keeper.client.handle import Live, Stillborn
+from nacre.keeper.server.run import CANCEL, TIMEOUT
+from nacre.types import Plan
+
+if TYPE_CHECKING:
+    from nacre.engines import Engine
+    from nacre.keeper.client.connection import Folder
+
+T = TypeVar("T")
+
+
+async def unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> T | None:
+    """What it gives; None: cancelled first, from whichever thread, and so is the work."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work)
+
+    def give_up() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    forget = cancel.on_cancel(give_up)
+    try:
+        await asyncio.wait([task])
+        return None if task.cancelled() else task.result()
+    finally:
+        task.cancel()
+        forget()
+
+
+async def started(
+    engine: Engine, plan: Plan, cancel: Cancel | None, state: int | None = None, folder: Folder | None = None
+) -> Live:
+    """`engine.start`. A container may take minutes to start: that ends with the caller's patience, or the command's
+    time, as the command itself would."""
+    if engine.here:
+        return await engine.start(plan, state, folder)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    task = asyncio.ensure_future(engine.start(plan, state, folder))
+
+    def call_off() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    forget = None if cancel is None else cancel.on_cancel(call_off)
+    try:
+        await asyncio.wait([task], timeout=None if plan.timeout == float("inf") else plan.timeout)
+        late = task.cancel()  # nothing, if it is done
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(_close)
+        raise
+    finally:
+        if forget is not None:
+            forget()
+    if not task.cancelled():
+        return task.result()
+    return Stillborn(Stopped(0, TIMEOUT if late else CANCEL, loop.time() - began, False, (), ()))
+
+
+def _close(task: asyncio.Future[Live]) -> None:
+    """It may have been started at the same moment, and nobody will hear of it."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()

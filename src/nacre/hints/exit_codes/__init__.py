@@ -1,0 +1,134 @@
+"""What an exit code means for the command that gave it: text, code and output in, a few words or nothing out. Pure.
+
+The command is read as bash would run it (`candidates`): who may have given the code? Something is said (`codes`) only
+if it is true of all of them, but for those that never fail without a word of their own, could be heard, and have said
+none.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from itertools import takewhile
+
+from nacre.base.lazy_regex import later
+from nacre.hints.exit_codes.candidates import Candidate, candidates, name_of
+from nacre.hints.exit_codes.table import RAN, Meaning, meaning_for
+from nacre.shell import Command, read
+
+__all__ = ["Meaning", "meaning", "meaning_of_signal"]
+
+_LONGEST = 20_000
+"""Characters of a command that is read."""
+_SIGNALS = 128
+_NEVER_FAILS = frozenset(("echo", "true", ":", "pwd", "export", "set"))
+_COMPLAINS = frozenset(
+    """cd pushd popd mkdir rmdir cp mv rm ln touch chmod cat date printf unset sleep
+    doas ionice setsid chrt taskset""".split()
+)
+"""They name themselves when they fail."""
+_SOURCES = ("source", ".")
+_RUNNERS = frozenset("uv poetry pipenv pdm hatch rye".split())
+"""They fail in words of their own, with the codes of what they run."""
+_SUDO = later(r"sudo: |sudoers|(?m:^Sorry, )")
+_BASH = later(r"(?m)^(?:/\S{1,60}/)?(?:ba|da|z|k)?sh: (?!line \d+: +\d+ )")
+"""A shell complains itself: a redirection or an expansion failed, and what was to run may not have run. That a process
+was killed is no complaint."""
+_CLOCKS = ("timeout", "gtimeout")
+_CLOCKS_OWN = (124, 125)
+"""Their own codes, which hardly any program behind them gives; all others are that program's."""
+_CLOCK = later(r"\btimeout\s")
+_BY_KILL = _SIGNALS + signal.SIGKILL
+
+
+def meaning(command: str, code: int, *, cwd: str = "/", home: str = "/root", output: str = "") -> Meaning | None:
+    """None: nobody can say. `output` is what it printed, or some of it: it tells who complained."""
+    if code <= 0:
+        return None
+    told = _of_command(command, code, cwd, home, output) if len(command) <= _LONGEST else None
+    if told is None and not _gives(command, code):
+        told = _of_shell(code, output, clock=_CLOCK.search(command) is not None)
+    return told if told is not None and told.text else None
+
+
+def _gives(command: str, code: int) -> bool:
+    """It may mean anything by a code that it gives itself."""
+    return re.search(rf"(?i)exit\w{{0,9}}\W{{1,4}}{code}\b", command) is not None
+
+
+def meaning_of_signal(number: int) -> str:
+    """Of a shell that was ended by one; empty: its name says it."""
+    return _BY_SIGNAL.get(number, "")
+
+
+def _of_command(command: str, code: int, cwd: str, home: str, output: str) -> Meaning | None:
+    if _BASH.search(output):
+        return None
+    try:
+        mays = candidates(read(command, cwd=cwd or "/", home=home))
+    except Exception:  # a text that nobody thought of must not cost the result
+        return None
+    known = [may for may in mays if may is not None]
+    if len(known) < len(mays):
+        return None
+    if clock := next((may.command for may in known if name_of(may.command) in _CLOCKS), None):
+        if code in _CLOCKS_OWN:
+            return meaning_for(clock, code, output)
+        if code == _BY_KILL and _sends(clock):
+            return Meaning(f"ended by SIGKILL, most likely from {clock.name}")
+        known = [may for may in known if name_of(may.command) not in _CLOCKS]
+    found = {meaning_for(may.command, code, output) for may in known if not _is_innocent(may, output)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _sends(clock: Command) -> bool:
+    """It is told with which signal to end what it runs."""
+    options = takewhile(lambda word: word.startswith("-"), clock.args)
+    return any(word.startswith(("-s", "-k", "--s", "--k")) for word in options)
+
+
+def _is_innocent(may: Candidate, output: str) -> bool:
+    """It cannot have been this one: it would have said something."""
+    name, args = name_of(may.command), may.command.args
+    if name in _NEVER_FAILS:
+        return True
+    if name in _SOURCES:
+        return args[:1] != () and args[0].endswith("bin/activate")
+    if may.silent:
+        return False
+    if name in _RUNNERS:
+        return RAN.search(output) is not None and any("pytest" in word for word in args)
+    if name == "sudo":
+        return not _SUDO.search(output)
+    return name in _COMPLAINS and f"{name}: " not in output
+
+
+_BY_SIGNAL: dict[int, str] = {
+    signal.SIGKILL: "out of memory, or `kill -9`",
+    signal.SIGSEGV: "invalid memory access",
+    signal.SIGABRT: "it aborted itself",
+    signal.SIGBUS: "memory behind a mapped file was gone",
+    signal.SIGFPE: "division by zero, or the like",
+    signal.SIGILL: "an instruction that this processor does not have",
+    signal.SIGPIPE: "its reader closed the pipe early",
+}
+
+
+_LIKELY = (signal.SIGINT, signal.SIGTERM)
+"""Programs that catch one of these give the same code, and others that mean something else by it."""
+
+
+def _of_shell(code: int, output: str, *, clock: bool) -> Meaning | None:
+    """What a shell says of whatever it ran. `clock`: there is somebody who ends others."""
+    if code == 127:
+        return None if "not found" in output or "No such file" in output else Meaning("a command was not found")
+    if code == 126:
+        told = ("denied", "cannot execute", "s a directory")
+        return None if any(words in output for words in told) else Meaning("a command could not be executed")
+    number = code - _SIGNALS
+    if number in _LIKELY:
+        return Meaning(f"most likely ended by {signal.Signals(number).name}")
+    if number not in _BY_SIGNAL:
+        return None
+    more = "" if clock and number == signal.SIGKILL else f" ({_BY_SIGNAL[number]})"
+    return Meaning(f"ended by {signal.Signals(number).name}{more}", normal=number == signal.SIGPIPE)

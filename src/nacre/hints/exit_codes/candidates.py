@@ -1,0 +1,209 @@
+"""A script → the commands that may have given its exit code: the last of a list, either side of `&&`, the last stage of
+a pipe, the program behind `sudo` or `timeout`, and the wrapper itself where it has such codes of its own. Pure. Every
+branch is taken: who cannot have run is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.shell import Command, Script, read
+from nacre.shell.syntax.nodes import (
+    Block,
+    Calculation,
+    Case,
+    Group,
+    If,
+    Item,
+    Loop,
+    Node,
+    Pipeline,
+    Redirect,
+    Simple,
+    Test,
+)
+
+_SHELLS = frozenset(("bash", "sh", "dash"))
+_TRANSPARENT = frozenset("env nice nohup stdbuf time command exec builtin".split())
+"""Their own codes are those of a shell: 125 and above."""
+_OF_ITS_OWN = frozenset("timeout gtimeout sudo doas ionice setsid chrt taskset uv poetry pipenv pdm hatch rye".split())
+"""They have other codes of their own, too."""
+_ENDS = frozenset(("exit", "return", "trap", "kill", "suspend", "logout", "break", "continue"))
+_DEEPEST = 3
+_FAILS_UNSEEN = later(r"\$\{\w{1,99}:?\?|\bset\s+-\w{0,9}u|nounset")
+"""An expansion that stops a shell, which says so."""
+_SHELL_OPTIONS = later(r"-[ceilux]+")
+_PROGRAMS = frozenset(("bin", "sbin", ".bin"))
+_SYSTEM = frozenset(("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"))
+_OF_SHELLS = frozenset("test [ read type hash command let cd pushd popd export set echo true printf pwd".split())
+
+
+def name_of(command: Command) -> str:
+    """By which a program is known; empty for a file of somebody's own, whatever it is called: `./test`."""
+    directory, slash, name = command.argv[0].rpartition("/") if command.argv else ("", "", "")
+    if not slash or directory in _SYSTEM:
+        return command.name
+    return name if directory.rpartition("/")[2] in _PROGRAMS and name not in _OF_SHELLS else ""
+
+
+@frozen
+class Streams:
+    """Where they go: somewhere else than to the reader."""
+
+    out: bool = False
+    err: bool = False
+
+    def after(self, redirects: Iterable[Redirect]) -> Streams:
+        out, err = self.out, self.err
+        for each in redirects:
+            target = each.target.fixed
+            if each.operator in ("&>", "&>>") or (each.operator == ">&" and not (target or "").isdigit()):
+                out = err = True
+            elif each.descriptor == "2":
+                err = out if (each.operator, target) == (">&", "1") else True
+            elif each.descriptor in ("", "1") and ">" in each.operator:
+                out = err if (each.operator, target) == (">&", "2") else True
+        return Streams(out, err)
+
+    def may_fail_unseen(self, redirects: Iterable[Redirect]) -> bool:
+        """bash says that a file cannot be opened, and nobody reads it."""
+        now = self
+        for each in redirects:
+            opens = each.operator in ("<", ">", ">>", ">|", "<>", "&>", "&>>") and each.target.fixed != "/dev/null"
+            if now.err and opens:
+                return True
+            now = now.after([each])
+        return False
+
+
+SHOWN = Streams()
+
+
+@frozen
+class Candidate:
+    command: Command
+    silent: bool
+    """Its complaints are not in the output."""
+
+
+def candidates(
+    script: Script, deep: int = 0, *, first: bool = False, any_stage: bool = False, streams: Streams = SHOWN
+) -> list[Candidate | None]:
+    """None among them: something of which nobody knows. `first`: as after `set -e`; `any_stage`: as with pipefail."""
+    if script.closed or script.broken or script.doubtful or script.foreign or script.block is None or deep > _DEEPEST:
+        return [None]
+    search = _Search(script, deep, first=first, any_stage=any_stage)
+    search.block(script.block, Streams(streams.out, True) if _silences_all(script) else streams)
+    return search.found
+
+
+def _silences_all(script: Script) -> bool:
+    """`exec 2>file`."""
+    return any(
+        command.name == "exec" and any(each.descriptor == "2" or "&" in each.operator for each in command.redirects)
+        for command in script.commands
+    )
+
+
+class _Search:
+    def __init__(self, script: Script, deep: int, *, first: bool, any_stage: bool) -> None:
+        self.found: list[Candidate | None] = []
+        self._script = script
+        self._deep = deep
+        self._first = first or any(_sets(command, "e", "errexit") for command in script.commands)
+        """The first that fails ends it."""
+        self._any_stage = any_stage or any(_sets(command, "", "pipefail") for command in script.commands)
+        if any(command.parent is None and (command.name in _ENDS or command.calls) for command in script.commands):
+            self.found.append(None)
+
+    def block(self, block: Block, streams: Streams) -> None:
+        items = list(block.items)
+        if not items:
+            self.found.append(None)
+        while items:
+            item = items.pop()
+            self._item(item, streams)
+            if item.operator != "&&" and not self._first:
+                return  # what stands before did not give it
+
+    def _item(self, item: Item, streams: Streams) -> None:
+        if item.negated or item.background:
+            self.found.append(None)
+        else:
+            self._node(item.node, streams)
+
+    def _node(self, node: Node, outside: Streams) -> None:
+        if outside.may_fail_unseen(node.redirects):
+            self.found.append(None)
+        streams = outside.after(node.redirects)
+        match node:
+            case Simple():
+                if outside.err and _FAILS_UNSEEN.search(self._script.text):
+                    self.found.append(None)
+                self._simple(node, streams)
+            case Pipeline():
+                if self._any_stage:
+                    for stage in node.stages[:-1]:
+                        self._node(stage, Streams(True, outside.err))
+                self._node(node.stages[-1], outside)
+            case Group() | Loop():
+                self.block(node.body, streams)
+            case If():
+                for _, body in node.branches:
+                    self.block(body, streams)
+            case Case():
+                for _, body in node.arms:
+                    self.block(body, streams)
+            case Test():
+                self._own("[[", node, streams)
+            case Calculation():
+                self._own("((", node, streams)
+            case _:
+                self.found.append(None)
+
+    def _own(self, name: str, node: Node, streams: Streams) -> None:
+        self.found.append(Candidate(Command((name,), node.start, node.end, cwd="", home=""), streams.err))
+
+    def _simple(self, node: Simple, streams: Streams) -> None:
+        place = node.start, node.end
+        mine = [each for each in self._script.commands if each.parent is None and (each.start, each.end) == place]
+        if not mine or any(not each.argv or each.calls for each in mine):
+            self.found.append(None)
+        for each in mine:  # several in a loop
+            self.found += self._behind(each, streams)
+
+    def _behind(self, command: Command, streams: Streams) -> list[Candidate | None]:
+        """The program that a wrapper runs, whose code it passes on."""
+        name = name_of(command)
+        if name in _SHELLS and command.script is not None:
+            return self._inner(command, command.script, streams)
+        own = Candidate(command, streams.err)
+        if name not in _TRANSPARENT and name not in _OF_ITS_OWN:
+            return [own]
+        children = [child for child in self._script.commands if child.parent is command]
+        if len(children) != 1:
+            return [own] if not children else [None]
+        behind = self._behind(children[0], streams)
+        return [own, *behind] if name in _OF_ITS_OWN else behind
+
+    def _inner(self, command: Command, text: str, streams: Streams) -> list[Candidate | None]:
+        first = any_stage = False
+        words = list(command.args[: command.args.index(text)] if text in command.args else command.args)
+        while words:
+            word = words.pop(0)
+            if word == "-o" and words and words[0] in ("errexit", "pipefail"):
+                first, any_stage = (True, any_stage) if words.pop(0) == "errexit" else (first, True)
+            elif _SHELL_OPTIONS.fullmatch(word):
+                first = first or "e" in word
+            else:
+                return [None]
+        inner = read(text, cwd=command.cwd, home=command.home)
+        return candidates(inner, self._deep + 1, first=first, any_stage=any_stage, streams=streams)
+
+
+def _sets(command: Command, letter: str, name: str) -> bool:
+    if command.name != "set":
+        return False
+    letters = "".join(word[1:] for word in command.args if word[:1] == "-")
+    return (bool(letter) and letter in letters) or name in command.args

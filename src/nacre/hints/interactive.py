@@ -1,0 +1,44 @@
+"""What waited for a person: a prompt that got the end of its input, a password, an editor or a pager that is off."""
+
+from __future__ import annotations
+
+from nacre.base.lazy_regex import later
+from nacre.hints.failure import Complaint, Failure
+
+_EOF = later(r"EOF when reading a line|EOFError|(?i:unexpected EOF|end of (?:file|input)) .{0,20}\b(?:stdin|input)\b")
+_EDITOR = later(r"(?i)empty commit message|problem with the editor|terminal is dumb|supply the message using")
+_PASSWORD = later(
+    r"(?i)(?:terminal|password) is required|no askpass|no tty present|can't open /dev/tty|cannot open /dev/tty|"
+    r"no such device or address: '?/dev/tty"
+)
+_LOGIN = later(r"(?i)could not read (?:username|password) for|terminal prompts disabled")
+_HOST_KEY = later(r"(?i)host key verification failed")
+_TTY = later(r"(?i)(?:not a tty|not a terminal|inappropriate ioctl for device|must be run (?:in|from) a terminal)")
+
+
+def prompt(complaint: Complaint, failure: Failure) -> str | None:
+    line = complaint.line
+    if _EOF.search(line):
+        if failure.stdin:
+            return "It asked for more input than it was given: its `stdin` was at its end."
+        return "It asked a question, and its input is empty: pass answers by flags (such as --yes) or as `stdin`."
+    if _LOGIN.search(line):
+        return "git wanted a login, and nobody can type one here: set up a credential helper, a token or ssh first."
+    if _HOST_KEY.search(line):
+        return "ssh does not know this host, and nobody can answer its question: add the key with ssh-keyscan first."
+    if _PASSWORD.search(line):
+        return "It wanted a password, and nobody can type one here: do without, or use what asks for none (`sudo -n`)."
+    if _TTY.search(line):
+        return "It wants a terminal, and there is none: leave out -t or --tty, or use its non-interactive options."
+    return None
+
+
+def editor(complaint: Complaint, failure: Failure) -> str | None:
+    if not _EDITOR.search(complaint.line):
+        return None
+    if failure.env.get("GIT_EDITOR") != "true" and failure.env.get("EDITOR") != "true":
+        return None
+    return "Editors are switched off here: give the text with -m or -F (`git commit -m`, `git tag -m`)."
+
+
+LOOKS = (editor, prompt)

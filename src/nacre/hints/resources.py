@@ -1,0 +1,109 @@
+"""What the machine has too little of: space, quota, watches, memory, a way to the network."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.base.lazy_regex import later
+from nacre.hints.failure import Complaint, Failure, quoted
+
+_SPACE = later(r"(?i)no space left on device|\bENOSPC\b")
+_WATCHES = later(r"(?i)file watchers|inotify")
+_QUOTA = later(r"(?i)disk quota exceeded|\bEDQUOT\b")
+_MEMORY = later(
+    r"(?i)\bMemoryError\b|cannot allocate memory|out of memory|OutOfMemoryError|bad_alloc|\bENOMEM\b|"
+    r"oom-?kill|killed signal terminated program"
+)
+_UNRESOLVED = later(
+    r"(?i)could(?: not|n't) resolve|name or service not known|temporary failure (?:in name resolution|resolving)|"
+    r"EAI_AGAIN|ENOTFOUND|network is unreachable"
+)
+_PATH = later(r"['\"\u2018`]?(/[^\s:'\"\u2019,;)]{1,400})")
+_LITTLE = 256 * 1024
+
+
+def full(complaint: Complaint, failure: Failure) -> str | None:
+    quota = _QUOTA.search(complaint.line)
+    if not quota and not _SPACE.search(complaint.line):
+        return None
+    if _WATCHES.search(complaint.line):
+        most = _number("/proc/sys/fs/inotify/max_user_watches")
+        return (
+            f"This user may watch {most:,} files (fs.inotify.max_user_watches), and all are in use." if most else None
+        )
+    named = [match[1] for match in _PATH.finditer(complaint.line)]
+    more = (*failure.places, failure.env.get("TMPDIR", ""), "/tmp", "/dev/shm", "/var/tmp", failure.env.get("HOME", ""))
+    for path in filter(None, (*named, *more)):
+        where = path
+        while not os.path.exists(where):
+            where = os.path.dirname(where)
+        there = os.statvfs(where)
+        mount = _mount(where)
+        if quota:
+            free = _size(there.f_bavail * there.f_frsize)
+            return f"This user's quota on {quoted(mount)} is used up, while {free} of the file system are free."
+        if there.f_blocks and there.f_bavail * there.f_frsize < _LITTLE:
+            return f"The file system at {quoted(mount)} ({_size(there.f_blocks * there.f_frsize)}) is full."
+        if there.f_files and not there.f_favail:
+            return f"The file system at {quoted(mount)} has no inodes left: it holds too many files."
+    return None
+
+
+def _mount(path: str) -> str:
+    path = os.path.realpath(path)
+    while not os.path.ismount(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.3g} GB" if count >= 2**30 else f"{count / 2**20:.3g} MB"
+
+
+def memory(complaint: Complaint, failure: Failure) -> str | None:
+    """`conclude` speaks of the limits that we set; here is what the machine has."""
+    if failure.confined or not _MEMORY.search(complaint.line):
+        return None
+    known: dict[str, int] = {}
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        for line in lines:
+            name, _, rest = line.partition(":")
+            if name in ("MemTotal", "MemAvailable"):
+                known[name] = int(rest.split()[0]) * 1024
+    limit = _number("/sys/fs/cgroup/memory.max")
+    most = min(known["MemTotal"], limit) if limit else known["MemTotal"]
+    free = min(most, known["MemAvailable"])
+    if free > most // 4:
+        return f"It lacked memory, while {_size(free)} are free: it asked for too much, or has a limit (`ulimit -v`)."
+    return f"It lacked memory: this machine has {_size(most)}, of which {_size(free)} are free now."
+
+
+def _number(path: str) -> int:
+    """0: there is none."""
+    try:
+        with open(path, encoding="ascii") as file:
+            text = file.read(32).strip()
+    except OSError:
+        return 0
+    return int(text) if text.isdigit() else 0
+
+
+def unreachable(complaint: Complaint, failure: Failure) -> str | None:
+    if failure.confined or not _UNRESOLVED.search(complaint.line) or _has_route():
+        return None
+    return "This machine has no way to the network: no default route. Work with what is here."
+
+
+def _has_route() -> bool:
+    """True also where one cannot see."""
+    try:
+        with open("/proc/net/route", encoding="ascii") as table:
+            four = any(line.split()[1:2] == ["00000000"] for line in table)
+        with open("/proc/net/ipv6_route", encoding="ascii") as table:
+            rows = [line.split() for line in table]
+    except OSError:
+        return True
+    return four or any(row[:2] == ["0" * 32, "00"] and row[-1] != "lo" for row in rows)
+
+
+LOOKS = (full, memory, unreachable)

@@ -1,0 +1,111 @@
+"""The bytes that a hook was given in, the reply out. Never raises: what goes wrong is refused.
+
+Knows no agent by name: `DIALECTS` are asked in turn whether it is theirs.
+"""
+
+from __future__ import annotations
+
+from nacre.config import configured
+from nacre.errors import InvalidConfig
+from nacre.hooks.agents import claude_code, codex, cursor, gemini
+from nacre.hooks.agents.protocol import Asked, Bad, NotOurs, Reply, refusal
+from nacre.hooks.judge import judge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nacre.hooks.agents.protocol import Dialect
+
+DIALECTS: tuple[Dialect, ...] = (cursor, gemini, codex, claude_code)
+"""The one that sends most first: Claude Code's payload is a part of Codex's."""
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a payload; no command line is as long."""
+_HELP = "Nothing was run. `nacre hook --help` says what it understands"
+
+
+def answer(payload: bytes, *, ask: bool = True) -> Reply:
+    """With `ask=False`, what a person would be asked about is refused."""
+    try:
+        fields = decoded(payload)
+        if isinstance(fields, Bad):
+            return refusal(f"nacre hook was given something that it cannot read: {fields.reason}. {_HELP}.")
+        for dialect in DIALECTS:
+            if dialect.speaks(fields):
+                return _in(dialect, fields, ask=ask)
+        return refusal(f"nacre hook does not know which agent this is. {_HELP}.")
+    except Exception as error:
+        return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
+
+
+def _in(dialect: Dialect, fields: dict[str, Any], *, ask: bool) -> Reply:
+    try:
+        heard = dialect.read(fields)
+        if isinstance(heard, NotOurs):
+            return dialect.unconcerned(heard)
+        if isinstance(heard, Bad):
+            return dialect.refuse(
+                f"nacre hook cannot read this call of {dialect.NAME}: {heard.reason}. Nothing was run."
+            )
+        if not ask:
+            heard = Asked(heard.command, heard.cwd, False, heard.event)
+        config = configured(heard.cwd)
+        verdict = judge(heard, config)
+        reply = dialect.reply(heard, verdict)
+        if config is not None and config.get("audit"):
+            from nacre.hooks.audit import keep_record
+
+            keep_record(config, dialect.NAME, _conversation(fields), heard, verdict, reply)
+        return reply
+    except InvalidConfig as error:
+        return dialect.refuse(f"nacre's settings cannot be used, so the command is refused until they can. {error}")
+    except Exception as error:
+        return dialect.refuse(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
+
+
+def _conversation(fields: dict[str, Any]) -> str:
+    """By whatever name the agent has for it."""
+    names = (fields.get("session_id"), fields.get("conversation_id"))
+    return next((name for name in names if isinstance(name, str)), "")
+
+
+def decoded(payload: bytes) -> dict[str, Any] | Bad:
+    """A JSON object, in UTF-8, whose fields stand in it once."""
+    import json
+
+    if len(payload) > LARGEST:
+        return Bad(f"it is larger than {LARGEST // 1024 // 1024} MiB")
+    if not payload.strip():
+        return Bad("it is empty")
+    try:
+        fields = json.loads(payload.decode(), object_pairs_hook=_once, parse_constant=_no_number)
+    except UnicodeDecodeError:
+        return Bad("it is not UTF-8")
+    except RecursionError:
+        return Bad("it is nested too deep")
+    except _Twice as error:
+        return Bad(f"it says {error.args[0]!r} twice")
+    except ValueError as error:
+        return Bad(f"it is no JSON ({error})")
+    return fields if isinstance(fields, dict) else Bad("it is no JSON object")
+
+
+def _no_number(name: str) -> None:
+    """Python reads `NaN` and `Infinity`, which no JSON has."""
+    raise ValueError(f"{name} is no number there")
+
+
+class _Twice(Exception):
+    pass
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values under one name, one reader takes the first, another the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _Twice(name[:40])
+            seen.add(name)
+    return found

@@ -1,0 +1,85 @@
+"""How the host starts a keeper: a Python that has nothing of the program's but one end of a socket."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import resource
+import sys
+
+from nacre.base import system
+from nacre.environment import host_environment
+from nacre.errors import KeeperFailed
+from nacre.keeper.protocol.messages import MAIN_FD
+from nacre.keeper.protocol.proc_check import proc_problem
+from nacre.keeper.protocol.shortages import LACKS
+from nacre.keeper.spawn.shell import DEFAULT_SIGNALS
+
+_NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", system.PORTABLE_FLAG)
+"""All the environment that the keeper gets: every command of this user may be able to read it."""
+_DESCRIPTORS = 96
+"""What the keeper cannot do without."""
+
+
+def spawn_keeper(channel: int, stderr: int) -> int:
+    """OSError: the machine lacks something for it."""
+    if not sys.executable:
+        raise KeeperFailed("nacre's keeper needs a Python interpreter, and sys.executable is empty; set it first.")
+    program = os.path.join(os.path.dirname(os.path.dirname(__file__)), "__main__.py")
+    # a host that has closed its standard streams may have our descriptors among them: move them out of the way
+    sources: list[int] = []
+    try:
+        # one by one: the first is to be closed again when there is none for the second
+        sources.append(fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
+        sources.append(fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", program],
+            {name: value for name, value in host_environment().items() if name in _NEEDED},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_DUP2, sources[1], 2),
+                (os.POSIX_SPAWN_DUP2, sources[0], MAIN_FD),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=DEFAULT_SIGNALS,
+        )
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", 0) in LACKS:
+            raise
+        raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {_reason(error)}") from error
+    finally:
+        for fd in sources:
+            os.close(fd)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if getattr(error, "errno", 0) != errno.EPERM:
+        return f"{error}."
+    from nacre.sandbox import clone3
+
+    if clone3.is_clone3_denied():
+        return f"{error}. {clone3.REMEDY}"
+    return f"{error}. A seccomp profile or a security module denies it; `nacre doctor` looks for what."
+
+
+def check_machine() -> None:
+    """KeeperFailed: no keeper can work here. Cheap: each keeper is started after it."""
+    if problem := proc_problem():
+        raise KeeperFailed(problem)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if 0 <= limit < _DESCRIPTORS:
+        raise KeeperFailed(
+            f"nacre's keeper needs {_DESCRIPTORS} descriptors, and the hard limit is {limit}. "
+            "Raise it where this program is started: ulimit -Hn."
+        )
+
+
+def handle_of(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None  # not Linux, or an old one

@@ -1,0 +1,47 @@
+"""What a dead keeper left behind: found by its tag, and ended. The only killing that the host does itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+
+from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.signals import send_signal
+from nacre.keeper.server.run import GIVE_UP
+from nacre.result import Process
+
+_AT_ONCE = 0.2
+_PAUSE = 0.002
+
+
+def kill_orphans(first: int, last: int) -> None:
+    """At once, and whoever called it waits: nobody may be left who would come back to it. What does not die in a moment
+    is left to `end_orphans`, and so is all of it if there is no descriptor to look with."""
+    until = time.monotonic() + _AT_ONCE
+    with contextlib.suppress(OSError):
+        while alive := procfs.tagged(first, last):
+            for pid in alive:
+                send_signal(pid, signal.SIGKILL)
+            if time.monotonic() > until:
+                return
+            time.sleep(_PAUSE)
+
+
+async def end_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:
+    """Nothing that carries one of these tags is alive afterwards, except what is returned; as far as one can look."""
+    until = time.monotonic() + GIVE_UP
+    while True:
+        try:
+            alive = procfs.tagged(first, last, shell)
+        except OSError:  # no descriptor to look with: others of this process may be about to be closed
+            if time.monotonic() > until:
+                return ()
+            await asyncio.sleep(0.01)
+            continue
+        for pid in alive:
+            send_signal(pid, signal.SIGKILL)
+        if not alive or time.monotonic() > until:
+            return tuple(Process(seen.pid, seen.pgid, procfs.command_line(seen)) for seen in alive.values())
+        await asyncio.sleep(0.01)

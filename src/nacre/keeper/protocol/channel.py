@@ -1,0 +1,186 @@
+"""A channel between two processes: messages, whole and in their order, with file descriptors beside them.
+
+Knows nothing of what they say, nor of processes or event loops.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections import deque
+
+from nacre.base.system import LINUX, payload
+from nacre.keeper.protocol.messages import Garbled
+
+TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LARGE = b"large"
+_PACKET = 64 * 1024  # a SEQPACKET message fails at about 213 KB; larger ones travel as a file
+_FDS = 8
+_HEADER = struct.Struct("!II")
+
+
+class Channel:
+    """One end of a socket pair. A message is bytes and the descriptors sent with them.
+
+    On Linux the socket keeps messages apart (SEQPACKET); elsewhere a header before each does.
+    `receive` never blocks. `send` blocks only where a stream socket is full and the other side is slow.
+    """
+
+    __slots__ = ("_buffer", "_fds", "_reserved", "_waiting", "socket")
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self._buffer = b""
+        self._fds: list[int] = []
+        self._reserved: list[int] = []
+        self._waiting: deque[tuple[bytes, list[int]]] = deque()
+        sock.setblocking(False)
+
+    @classmethod
+    def pair(cls) -> tuple[Channel, socket.socket]:
+        """Our end, and the socket to hand over."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
+        return cls(ours), theirs
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def close(self) -> None:
+        self.socket.close()
+        for fd in (*self._fds, *self._reserved):
+            os.close(fd)
+        self._fds.clear()
+        self._reserved.clear()
+
+    def reserve(self, count: int) -> None:
+        """Take descriptors now for those that will come with some message: the kernel drops what finds none free.
+        OSError: there are not so many."""
+        for _ in range(count):
+            self._reserved.append(os.dup(self.socket.fileno()))
+
+    def send(self, data: bytes, fds: Sequence[int] = ()) -> None:
+        """BlockingIOError: the other side is behind, nothing was sent. Other OSErrors: it is gone."""
+        if not LINUX:
+            self._send_framed(data, fds)
+        elif len(data) <= _PACKET:
+            if fds:
+                socket.send_fds(self.socket, [data], list(fds))
+            else:
+                self.socket.send(data)
+        else:
+            large = payload(data)
+            try:
+                socket.send_fds(self.socket, [_LARGE], [large, *fds])
+            finally:
+                os.close(large)
+
+    def _send_framed(self, data: bytes, fds: Sequence[int]) -> None:
+        header = _HEADER.pack(len(data), len(fds))
+        sent = socket.send_fds(self.socket, [header], list(fds)) if fds else self.socket.send(header)
+        rest = memoryview(header[sent:] + data)
+        self.socket.setblocking(True)
+        try:
+            while rest:
+                rest = rest[self.socket.send(rest) :]
+        finally:
+            self.socket.setblocking(False)
+
+    def receive(self) -> tuple[bytes, list[int]] | None:
+        """The next message; None when there is none yet. EOFError: the other side is gone."""
+        if not self._reserved:
+            return self._receive_any()
+        count = len(self._reserved)
+        while self._reserved:
+            os.close(self._reserved.pop())
+        message = self._receive_any()
+        if message is None or not message[1]:  # not these yet
+            try:
+                self.reserve(count)
+            except OSError:
+                pass  # another thread was quicker
+        return message
+
+    def _receive_any(self) -> tuple[bytes, list[int]] | None:
+        return self._receive_packet() if LINUX else self._receive_framed()
+
+    def _receive_packet(self) -> tuple[bytes, list[int]] | None:
+        try:
+            data, fds = _receive(self.socket)
+        except BlockingIOError:
+            return None
+        except ConnectionError as error:
+            raise EOFError from error
+        if not data:
+            raise EOFError
+        if data == _LARGE and fds:
+            data = _read_all(fds.pop(0))
+        return data, fds
+
+    def _receive_framed(self) -> tuple[bytes, list[int]] | None:
+        ended = False
+        while not ended:
+            try:
+                data, fds = _receive(self.socket)
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                data, fds = b"", []
+            self._fds += fds
+            self._buffer += data
+            ended = not data
+        self._take_frames()
+        if self._waiting:
+            return self._waiting.popleft()
+        if ended:
+            raise EOFError
+        return None
+
+    def _take_frames(self) -> None:
+        while len(self._buffer) >= _HEADER.size:
+            length, count = _HEADER.unpack_from(self._buffer)
+            end = _HEADER.size + length
+            if len(self._buffer) < end:
+                return
+            fds, self._fds = self._fds[:count], self._fds[count:]
+            self._waiting.append((self._buffer[_HEADER.size : end], fds))
+            self._buffer = self._buffer[end:]
+
+
+def close_all(fds: list[int]) -> None:
+    """And keep none of them."""
+    while fds:
+        os.close(fds.pop())
+
+
+_ROOM_FOR_FDS = socket.CMSG_SPACE(_FDS * struct.calcsize("i"))
+_CLOEXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+_FLAGS = _CLOEXEC | socket.MSG_DONTWAIT  # whatever a thread that is sending has just made of the socket
+
+
+def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+    """`socket.recv_fds` would do, did it not ignore its flags: a command must not inherit what passes through here."""
+    try:
+        data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
+    except ConnectionResetError:  # it closed before it had read all: Linux says so once, before what it had sent itself
+        data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
+    fds: list[int] = []
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds += [fd for (fd,) in struct.iter_unpack("i", content[: len(content) // 4 * 4])]
+    if not _CLOEXEC:
+        for fd in fds:
+            os.set_inheritable(fd, False)
+    return data, fds
+
+
+def _read_all(fd: int) -> bytes:
+    try:
+        with open(fd, "rb") as file:
+            file.seek(0)
+            return file.read()
+    except OSError as error:
+        raise Garbled("large") from error

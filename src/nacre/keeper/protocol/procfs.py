@@ -1,0 +1,352 @@
+"""Which processes there are, and which of them belong to a run.
+
+Linux: `/proc`, read by walking down from a process, so the cost is that of the run and not of the machine. Every
+descendant of a run carries the run's tag, a soft value of RLIMIT_LOCKS, which the kernel has ignored since 2.4, hardly
+any program sets (`su` does), and neither `setsid` nor `env -i` sheds. Elsewhere: one `ps`, and the tag in the
+environment.
+
+Only looks, never signals. A process that vanishes while it is looked at was never there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+
+from nacre.base.system import LINUX
+from nacre.keeper.protocol.bootstrap import MARK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+RLIMIT_LOCKS = 10
+TAG_VARIABLE = "NACRE_RUN"
+"""Where there is no /proc, the tag is here."""
+
+_LOCKS_ROW = b"\nMax file locks"
+_COMMAND_MAX = 200
+_FLAGS, _THREADS, _SIGNALS = 6, 17, 28
+_CPUCLOCK_SCHED = 2
+"""Of the clock ids that stand for the computing of a process: the exact one."""
+_SHORT_READ_BYTES = 2048
+"""The kernel fills at least 4 KB less one line, if there is so much."""
+_EXITING = 4
+"""Of the kernel's flags of a process (PF_EXITING)."""
+_KILLED = 1 << 8
+"""Of the signals that wait for it: SIGKILL."""
+
+
+class Seen:
+    """A process as it was a moment ago."""
+
+    __slots__ = ("command", "fields", "pgid", "pid", "ppid", "sid", "state")
+
+    def __init__(
+        self, pid: int, ppid: int, pgid: int, sid: int, state: str, command: str, fields: Sequence[bytes] = ()
+    ) -> None:
+        self.pid = pid
+        self.ppid = ppid
+        self.pgid = pgid
+        self.sid = sid
+        self.state = state
+        self.command = command
+        self.fields = fields
+        """The fields of `/proc/PID/stat` from the state on; none where there is no /proc."""
+
+    @property
+    def threads(self) -> int:
+        return int(self.fields[_THREADS])
+
+    @property
+    def is_killed(self) -> bool:
+        """It was sent SIGKILL, and has yet to end."""
+        return bool(int(self.fields[_SIGNALS]) & _KILLED)
+
+    @property
+    def alive(self) -> bool:
+        return self.state not in "ZX"
+
+    @property
+    def asleep(self) -> bool:
+        return self.state in "SITt"
+
+
+_place: int | None = None
+
+
+def keep_place(fd: int) -> None:
+    """When no descriptor is left to look with, this one makes way for as long as that takes: who cannot look would end
+    less than it should."""
+    global _place
+    _place = fd
+
+
+def _looked(look: Callable[[str], T], path: str) -> T:
+    """OSError: there is nothing to see."""
+    global _place
+    try:
+        return look(path)
+    except OSError as error:
+        if error.errno != errno.EMFILE or _place is None:
+            raise
+    os.close(_place)
+    _place = None
+    try:
+        return look(path)
+    finally:
+        try:
+            _place = os.dup(0)
+        except OSError:
+            pass  # another thread was faster
+
+
+def _contents(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(fd, 65536)
+    finally:
+        os.close(fd)
+
+
+def _numbers(path: str) -> list[int]:
+    """Process numbers in a file of the kernel's, of any length: one read gives a page of it, some 700 of them."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        text = _read_on(fd, os.read(fd, 65536))
+    finally:
+        os.close(fd)
+    return [int(number) for number in text.split()]
+
+
+def _read_on(fd: int, text: bytes) -> bytes:
+    """`text` is the beginning of the file."""
+    part = text
+    while len(part) > _SHORT_READ_BYTES:
+        part = os.pread(fd, 65536, len(text))
+        text += part
+    return text
+
+
+def read(path: str) -> bytes:
+    """A small file of the kernel's; nothing if it is not there, or gone between open and read (ESRCH)."""
+    try:
+        return _looked(_contents, path)
+    except OSError:
+        return b""
+
+
+def look(pid: int) -> Seen | None:
+    """One process, without its arguments (`command` is its short name)."""
+    line = read(f"/proc/{pid}/stat")
+    # the name is in parentheses and may itself hold parentheses and blanks
+    name, end, rest = line.rpartition(b")")
+    if not end:
+        return None
+    fields = rest.split()
+    if len(fields) <= _SIGNALS:
+        return None
+    state, ppid, pgid, sid = fields[:4]
+    comm = name.partition(b"(")[2].decode("utf-8", "replace")
+    if state == b"Z" and int(fields[_THREADS]) > 1:
+        state = b"S"  # only its first thread has ended
+    return Seen(pid, int(ppid), int(pgid), int(sid), state.decode(), comm, fields)
+
+
+def started(pid: int) -> int:
+    """When, in the kernel's ticks since it was booted: tells a process from a later one of the same number."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else 0
+
+
+def ticks(pid: int) -> int:
+    """How long it has computed."""
+    fields = _stat(pid)
+    return int(fields[11]) + int(fields[12]) if fields else 0
+
+
+def computed(pid: int) -> float:
+    """Seconds that all its threads have computed, exactly; also of a process that /proc hides. OSError: it is gone."""
+    return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
+
+
+def is_ending(pid: int) -> bool:
+    """It is gone; or it has exited or was killed, and the kernel has yet to end it, or to close what it had open."""
+    fields = _stat(pid)
+    if not fields:
+        return not os.path.exists(f"/proc/{pid}")
+    return bool(int(fields[_FLAGS]) & _EXITING or int(fields[_SIGNALS]) & _KILLED)
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What the kernel says of it after its name; nothing if it is gone."""
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return fields if len(fields) > 20 else []
+
+
+def command_line(seen: Seen) -> str:
+    """What a person would recognise it by."""
+    if LINUX:
+        words = read(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
+        text = b" ".join(words).decode("utf-8", "replace")
+    else:
+        text = " ".join(_ps("-ww", "-o", "command=", "-p", str(seen.pid)))
+    text = " ".join((text or seen.command).split())
+    if text.startswith(f"bash -c {MARK}"):
+        return "bash (part of the command)"
+    return text if len(text) <= _COMMAND_MAX else text[: _COMMAND_MAX - 1] + "…"
+
+
+def is_fork(seen: Seen) -> bool:
+    """A fork of a run's shell: part of the command for good, or about to become another program."""
+    return command_line(seen).startswith("bash (")
+
+
+def tag_of(pid: int) -> int | None:
+    row = read(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
+    return int(row[0]) if row and row[0].isdigit() else None
+
+
+_CHILDREN_FILE = os.path.exists("/proc/thread-self/children")
+"""Kernels built without CONFIG_PROC_CHILDREN have none; then every process is asked for its parent."""
+
+
+def tag_in(command: str) -> int:
+    """The tag in a command line of `listing`; 0 where there is none."""
+    value = command.partition(f" {TAG_VARIABLE}=")[2].partition(" ")[0]
+    return int(value) if value.isdigit() else 0
+
+
+def pipe_name(fd: int) -> str:
+    return f"pipe:[{os.fstat(fd).st_ino}]"
+
+
+def pipes_of(pid: int) -> set[str]:
+    """The pipes it holds, as far as we may look."""
+    found = set()
+    try:
+        for fd in _looked(os.listdir, f"/proc/{pid}/fd"):
+            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    except OSError:
+        pass
+    return found
+
+
+def children_of(pid: int, threads: int = 0) -> list[int]:
+    """The children of every thread of a process. `threads`: how many it has, if that is known."""
+    if not _CHILDREN_FILE:
+        return [seen.pid for seen in map(look, _pids()) if seen is not None and seen.ppid == pid]
+    if threads == 1:
+        return _children_of_thread(pid, pid)
+    try:
+        names = _looked(os.listdir, f"/proc/{pid}/task")
+    except OSError:
+        return []
+    return [child for name in names for child in _children_of_thread(pid, name)]
+
+
+def _children_of_thread(pid: int, thread: int | str) -> list[int]:
+    try:
+        return _looked(_numbers, f"/proc/{pid}/task/{thread}/children")
+    except OSError:
+        return []
+
+
+def own_children() -> Callable[[], list[int]]:
+    """A quick way to ask for this process's children, again and again."""
+    if not LINUX:
+        return list
+    me = os.getpid()
+    try:
+        file = os.open(f"/proc/{me}/task/{me}/children", os.O_RDONLY)
+    except OSError:
+        return lambda: children_of(me)
+
+    def ask() -> list[int]:
+        return [int(child) for child in _read_on(file, os.pread(file, 65536, 0)).split()]
+
+    return ask
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in _looked(os.listdir, "/proc") if name.isdigit()]
+
+
+def tree(roots: set[int], most: int | None = None) -> dict[int, Seen]:
+    """The roots and everything below them that is alive, parents first; a part of it if that is more than `most`."""
+    found: dict[int, Seen] = {}
+    todo = sorted(roots)
+    while todo:
+        below: list[int] = []
+        for pid in todo:
+            if pid not in found and (seen := look(pid)) is not None:
+                if seen.alive:
+                    found[pid] = seen
+                    if most is not None and len(found) > most:
+                        return found
+                below += children_of(pid, seen.threads)
+        todo = below
+    return found
+
+
+def below(roots: set[int]) -> set[int]:
+    """The numbers of `tree`, dead ones among them: all that a process can be found by while everything moves."""
+    found: set[int] = set()
+    todo = list(roots)
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo += children_of(pid)
+    return found
+
+
+def tagged(first: int, last: int, group: int | None = None) -> dict[int, Seen]:
+    """Every process on the machine whose tag lies in the range, and everything below it; where there is no /proc, what
+    is in the group, too."""
+    if not LINUX:
+        rows = (seen for seen in listing() if seen.alive and seen.pid != os.getpid())
+        return {s.pid: s for s in rows if s.pgid == group or first <= tag_in(s.command) <= last}
+    return tree({pid for pid in _pids() if (tag := tag_of(pid)) is not None and first <= tag <= last})
+
+
+_COLUMNS = ("-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "stat=", "-o", "command=")
+_WITH_ENVIRONMENT = ("-A", "-E", "-ww") if os.uname().sysname == "Darwin" else ("axeww",)
+
+
+def listing() -> list[Seen]:
+    """Every process on the machine as `ps` tells it, with arguments and environment as `command`. For want of /proc."""
+    rows = (line.split(None, 4) for line in _ps(*_WITH_ENVIRONMENT, *_COLUMNS))
+    return [Seen(int(row[0]), int(row[1]), int(row[2]), 0, row[3][0], row[4]) for row in rows if _is_row(row)]
+
+
+def _is_row(row: list[str]) -> bool:
+    """The rest of a command that holds a newline is none; nor is `ps` itself."""
+    return len(row) == 5 and all(field.isdigit() for field in row[:3]) and not row[4].startswith("ps ")
+
+
+def _ps(*arguments: str) -> list[str]:
+    read, write = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    ends = ((null, 0), (write, 1), (null, 2))
+    try:
+        pid = os.posix_spawnp(
+            "ps", ["ps", *arguments], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, *end) for end in ends]
+        )
+    except OSError:
+        os.close(read)
+        return []  # no ps: nothing is known
+    finally:
+        os.close(write)
+        os.close(null)
+    with open(read, "rb") as file:
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass  # the host ignores SIGCHLD
+    return lines

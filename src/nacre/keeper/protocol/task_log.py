@@ -1,0 +1,189 @@
+"""A task's log: everything it prints, exact below a cap; beyond that its beginning and its end.
+
+The beginning lies in `output.log`, half of the cap long; what follows in segments named by where in the stream they
+start, of which the oldest go when there are too many. So what a file holds is told by its name and its size, at any
+moment, whoever dies. At the end the segments are joined on to `output.log`, with a line of ours where something is
+missing. A full disk, or one that is down to its floor, makes a gap; nobody who writes is disturbed by any of it.
+
+Relative to an open directory. Knows nothing of runs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from nacre.base.system import leave_room
+from nacre.keeper.protocol.task_dir import LOG, head_of, segment_name, segment_of, start_of
+
+_AGAIN = 1.0
+"""Seconds until a full disk is tried again."""
+_COPY = 1024 * 1024
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOTE = b"\n[nacre: the log is at half of its cap: until the task ends, what follows is in %b.*]\n"
+
+
+class Log:
+    def __init__(self, folder: int, cap: int, seen: int = 0) -> None:
+        """`seen`: so much was printed before; what of that is kept is in its files. OSError: it cannot be opened."""
+        self._folder = folder
+        self._cap = cap
+        self._head_max = head_of(cap)
+        self._first = os.open(LOG, _OLD, dir_fd=folder)
+        self._head = min(os.fstat(self._first).st_size, self._head_max)
+        self._segments: dict[int, int] = {}
+        """Where each starts, and how long it is."""
+        self._open: tuple[int, int] | None = None
+        """The segment that grows: where it starts, and its descriptor."""
+        self.seen = seen
+        self.dropped = 0
+        """Of that, what is not kept; known at the end."""
+        self.problem = ""
+        """Why something could not be written, in the system's words; nothing if that never happened."""
+        self._again = 0.0
+        self._unwritten: set[int] = set()
+        """Where in the stream gaps begin that a full disk has made."""
+        self._unwritten_to = -1
+        """Where the last of them ends."""
+        for name in os.listdir(folder) if seen > self._head else []:
+            start = start_of(name)
+            if start:
+                self._segments[start] = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+
+    def _kept(self) -> int:
+        return self._head + sum(self._segments.values())
+
+    def write(self, data: bytes | memoryview) -> None:
+        rest = memoryview(data)
+        while rest:
+            if self.problem and time.monotonic() < self._again:
+                if self.seen != self._unwritten_to:
+                    self._unwritten.add(self.seen)
+                self.skip(len(rest))
+                self._unwritten_to = self.seen
+                return
+            try:
+                count = self._write_some(rest)
+            except OSError as error:
+                self._fail(error)
+                continue
+            self.seen += count
+            rest = rest[count:]
+
+    def skip(self, count: int) -> None:
+        """So much is not kept."""
+        if count:
+            self.seen += count
+            self._close_segment()
+
+    def _fail(self, error: OSError) -> None:
+        self.problem = error.strerror or str(error)
+        self._again = time.monotonic() + _AGAIN
+
+    def _write_some(self, data: memoryview) -> int:
+        if self.seen == self._head < self._head_max:
+            data = data[: self._head_max - self._head]
+            leave_room(self._first, len(data))
+            count = os.pwrite(self._first, data, self._head)
+            self._head += count
+            return count
+        start, fd = self._segment()
+        length = self._segments[start]
+        data = data[: segment_of(self._cap) - length]
+        leave_room(fd, len(data))
+        count = os.pwrite(fd, data, length)
+        self._segments[start] += count
+        return count
+
+    def _segment(self) -> tuple[int, int]:
+        """The one to write to: the one that grows, or a new one."""
+        if self._open is not None and self._segments[self._open[0]] < segment_of(self._cap):
+            return self._open
+        self._close_segment()
+        if not self._segments and self._head == self._head_max:
+            os.pwrite(self._first, _NOTE % LOG.encode(), self._head)
+        self._make_room()
+        self._open = self.seen, os.open(segment_name(self.seen), _NEW, 0o600, dir_fd=self._folder)
+        self._segments[self.seen] = 0
+        return self._open
+
+    def _close_segment(self) -> None:
+        if self._open is not None:
+            start, fd = self._open
+            self._open = None
+            os.close(fd)
+            if not self._segments[start]:
+                self._drop(start)
+
+    def _make_room(self) -> None:
+        """For one more. Once something has to go, as much as joining needs goes too."""
+        each = segment_of(self._cap)
+        if self._kept() + each <= max(self._cap, self._head_max + each):
+            return
+        while self._segments and self._kept() + 2 * each > self._cap:
+            self._drop(min(self._segments))
+
+    def _drop(self, start: int) -> None:
+        del self._segments[start]
+        try:
+            os.unlink(segment_name(start), dir_fd=self._folder)
+        except OSError:
+            pass  # somebody else has
+
+    # the end
+
+    def finish(self, last_line: str) -> list[tuple[int, int, int]]:
+        """Join all of it, and say how it ended. Gives what part of the stream is where in `output.log`."""
+        self._close_segment()
+        pieces = [(0, self._head, 0)]
+        at, stream = self._head, self._head
+        try:
+            os.ftruncate(self._first, at)  # a note of ours may be there
+            for start in sorted(self._segments):
+                at = self._mark_gap(at, stream, start)
+                length = self._join(start, at)
+                pieces.append((start, length, at))
+                at += length
+                stream = start + length
+            at = self._mark_gap(at, stream, self.seen)
+            self._put(self._with_line_start(last_line, at), at)
+        except OSError as error:
+            self.problem = self.problem or error.strerror or str(error)
+        os.close(self._first)
+        self.dropped = self.seen - sum(length for _, length, _ in pieces) - sum(self._segments.values())
+        return [piece for piece in pieces if piece[1]]
+
+    def _mark_gap(self, at: int, start: int, end: int) -> int:
+        if end <= start:
+            return at
+        why = f" ({self.problem})" if any(start <= place < end for place in self._unwritten) else ""
+        return self._put(self._with_line_start(f"[nacre: {end - start:,} bytes left out{why}]", at), at)
+
+    def _with_line_start(self, line: str, at: int) -> bytes:
+        before = os.pread(self._first, 1, at - 1) if at else b"\n"
+        return (b"" if before == b"\n" else b"\n") + line.encode("utf-8", "replace") + b"\n"
+
+    def _join(self, start: int, at: int) -> int:
+        length = self._segments[start]
+        fd = os.open(segment_name(start), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._folder)
+        try:
+            done = 0
+            while done < length and (block := os.pread(fd, min(_COPY, length - done), done)):
+                self._put(block, at + done)
+                done += len(block)
+        finally:
+            os.close(fd)
+        self._drop(start)
+        return done
+
+    def _put(self, data: bytes, at: int) -> int:
+        while data:
+            count = os.pwrite(self._first, data, at)
+            data, at = data[count:], at + count
+        return at
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        self._close_segment()
+        os.close(self._first)

@@ -1,0 +1,79 @@
+"""The keeper's loop: descriptors that have something to say, children that have ended, times that have come.
+
+Calls back, one thing at a time, on one thread. Knows nothing of runs but the numbers that timers are filed under.
+"""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import socket
+import time
+from heapq import heappop, heappush
+
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from nacre.keeper.protocol.channel import Channel
+
+_LONGEST = 86_400.0
+"""Seconds of one wait: the kernel takes no more than some weeks."""
+
+
+class Loop:
+    def __init__(self, live: Container[int]) -> None:
+        """`live` holds the tags of runs; a timer of any other is void."""
+        self._selector = selectors.DefaultSelector()
+        self._live = live
+        self._timers: list[tuple[float, int, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def turn(self, until: float | None) -> None:
+        """Wait for the next thing to happen, at most until then, and see to it."""
+        due = min(
+            (when for when in (until, self._timers[0][0] if self._timers else None) if when is not None), default=None
+        )
+        wait = None if due is None else min(max(0.0, due - time.monotonic()), _LONGEST)
+        for key, _ in self._selector.select(wait):
+            if self._selector.get_map().get(key.fd) is key:  # an earlier event of this turn may have closed it
+                key.data()
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            _, _, tag, action = heappop(self._timers)
+            if tag in self._live:
+                action()
+
+    def at(self, when: float, tag: int, action: Callable[[], None]) -> None:
+        """Call then, if the run still lives."""
+        if self._count % 256 == 0:  # most are deadlines of runs that ended long before
+            self._timers = sorted(timer for timer in self._timers if timer[2] in self._live)
+        self._count += 1
+        heappush(self._timers, (when, self._count, tag, action))
+
+    def watch(self, source: Channel | socket.socket | int, action: Callable[[], None]) -> None:
+        self.forget(source)
+        self._selector.register(source, selectors.EVENT_READ, action)
+
+    def forget(self, source: Channel | socket.socket | int) -> None:
+        try:
+            self._selector.unregister(source)
+        except (KeyError, ValueError):
+            pass  # never watched, or closed
+
+    def watch_children(self, action: Callable[[], None]) -> None:
+        """Call when a child has ended, or several."""
+        bell, button = socket.socketpair()
+        bell.setblocking(False)
+        button.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(button.detach(), warn_on_full_buffer=False)
+
+        def rung() -> None:
+            try:
+                bell.recv(4096)
+            except BlockingIOError:
+                pass
+            action()
+
+        self.watch(bell, rung)

@@ -1,0 +1,199 @@
+"""A task as its keeper writes it down: which processes it is made of, what it prints, how it ends.
+
+Every file is complete from the moment it has its name. The status needs no room on the disk: that was taken when the
+task was made. Written without `json`, which a keeper that has lived for weeks may no longer find where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from nacre.base.system import LINUX
+from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.task_dir import LIVE, PROCESS, RESERVED, STATUS, VERSION
+from nacre.keeper.protocol.task_log import Log
+from nacre.keeper.server.control_socket import Control
+from nacre.keeper.server.event_loop import Loop
+
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from nacre.keeper.protocol.procfs import Seen
+    from nacre.keeper.server.control_socket import Orders
+
+_WHOLE = 4096
+_NOTED = "Protected paths were put back; the disk had no room to say which."
+_FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Record:
+    __slots__ = ("_known_by", "control", "detached", "folder", "log", "protection", "task")
+
+    def __init__(
+        self,
+        folder: int,
+        task: bytes,
+        cap: int,
+        loop: Loop,
+        orders: Orders,
+        *,
+        seen: int = 0,
+        detached: bool = True,
+        protection: bytes = b"",
+    ) -> None:
+        """`folder` is its to close, whatever comes. OSError: it is none to write to."""
+        self.folder = folder
+        self.task = task
+        self.detached = detached
+        """It does not end with its host."""
+        self.protection = protection
+        """See `Start.protection`."""
+        self._known_by = 0, 0
+        try:
+            self.log = Log(folder, cap, seen)
+            try:
+                self.control = Control(folder, loop, self.log, orders)
+            except OSError:
+                self.log.close()
+                raise
+        except OSError:
+            os.close(folder)
+            raise
+
+    def begin(self, pid: int, pgid: int, tag: int) -> None:
+        """Say which processes it is made of. OSError: it cannot be said."""
+        self._known_by = pid, pgid
+        fields = {
+            "boot": quoted(boot_id()),
+            "keeper": f"[{os.getpid()}, {procfs.started(os.getpid())}]",
+            "pid": f"{pid}",
+            "started": f"{procfs.started(pid)}",
+            "pgid": f"{pgid}",
+            "tag": f"{tag}",
+        }
+        draft = f"{PROCESS}.new"
+        fd = os.open(draft, _FILE | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
+        try:
+            os.write(fd, _object(fields))
+        finally:
+            os.close(fd)
+        os.rename(draft, PROCESS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def abandon(self) -> None:
+        """It has come to nothing; its folder is somebody else's to remove."""
+        self.control.close()
+        self.log.close()
+        os.close(self.folder)
+
+    def finish(
+        self,
+        outcome: dict[str, str],
+        words: str,
+        *,
+        took: float,
+        cpu: float,
+        left: dict[int, Seen],
+        out_of_memory: bool,
+        notes: list[str],
+    ) -> None:
+        """`outcome`: its kind and its fields as JSON; `words`: the same for people; `notes`: what was put back."""
+        words = f"{words}, out of memory" if out_of_memory else words
+        when = "" if " after " in words else f" after {took:.1f} s"
+        pieces = self.log.finish(f"[nacre: {words}{when}]")
+        log = {
+            "bytes": f"{self.log.seen}",
+            "dropped": f"{self.log.dropped}",
+            "pieces": f"[{', '.join(f'[{start}, {length}, {at}]' for start, length, at in pieces)}]",
+            "problem": quoted(self.log.problem),
+        }
+        rows = [
+            _inline({"pid": f"{seen.pid}", "pgid": f"{seen.pgid}", "command": quoted(procfs.command_line(seen))})
+            for seen in left.values()
+        ]
+        status = {
+            "version": f"{VERSION}",
+            "outcome": _inline(outcome),
+            "pid": f"{self._known_by[0]}",
+            "pgid": f"{self._known_by[1]}",
+            "ended": f"{time.time():.3f}",
+            "duration": f"{took:.6f}",
+            "cpu": f"{cpu:.2f}",
+            "out_of_memory": "true" if out_of_memory else "false",
+            "running": "[]",
+            "log": _inline(log),
+        }
+        if notes:
+            status["notes"] = f"[{quoted(_NOTED)}]"
+        whole = _object(status | {"running": f"[{', '.join(rows)}]"})
+        if len(whole) > _WHOLE:  # beyond what was taken ahead: then without some of the names
+            while rows and len(whole) > _WHOLE:
+                rows.pop()
+                whole = _object(status | {"running": f"[{', '.join(rows)}]"})
+        noted = f"[{', '.join(map(quoted, notes))}]"
+        with_notes = _object(status | {"running": f"[{', '.join(rows)}]", "notes": noted})
+        try:
+            if not (notes and self._write_status(with_notes)) and not self._write_status(whole):
+                raise OSError  # without the notes there is room, unless its file is gone
+            os.rename(RESERVED, STATUS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        except OSError:
+            pass  # somebody has removed its folder: then nobody wants to know
+        try:
+            os.unlink(os.path.join(os.fsencode(f"../{LIVE}"), self.task), dir_fd=self.folder)
+        except OSError:
+            pass
+        self.control.close()
+        os.close(self.folder)
+
+    def _write_status(self, whole: bytes) -> bool:
+        """Where its space was taken. False: it takes more than there is on the disk. OSError: it is not there."""
+        fd = os.open(RESERVED, _FILE, dir_fd=self.folder)
+        try:
+            if os.pwrite(fd, whole, 0) < len(whole):
+                return False
+            os.ftruncate(fd, len(whole))
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return True
+
+
+_boot_id: str | None = None
+
+
+def boot_id() -> str:
+    """Tells one start of the machine from another; nothing where there is no such thing."""
+    global _boot_id
+    if not _boot_id:  # there may have been no descriptor to look with
+        _boot_id = procfs.read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
+    return _boot_id
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has ended for want of memory, anywhere on this machine."""
+    found = procfs.read("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
+    return int(found[0]) if found else 0
+
+
+def quoted(text: str) -> str:
+    """As JSON has it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    plain = (c if " " <= c <= "~" else _escape(c) for c in escaped)
+    return f'"{"".join(plain)}"'
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    if number < 0x10000:
+        return f"\\u{number:04x}"
+    number -= 0x10000
+    return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
+
+
+def _inline(fields: dict[str, str]) -> str:
+    return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
+
+
+def _object(fields: dict[str, str]) -> bytes:
+    rows = ",\n".join(f' "{name}": {value}' for name, value in fields.items())
+    return f"{{\n{rows}\n}}\n".encode("ascii")

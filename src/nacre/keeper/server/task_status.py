@@ -1,0 +1,43 @@
+"""How a task ended, as its status says it: the outcome's kind and fields as JSON, and a few words for people. Pure."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from nacre.keeper.server.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
+from nacre.keeper.server.task_record import quoted
+
+
+def account(run: Run) -> tuple[dict[str, str], str]:
+    kind, _, rest = run.reason.partition(b" ")
+    match kind:
+        case _ if kind == TIMEOUT:
+            return _outcome("timed_out", after=f"{run.start.timeout:g}"), f"timed out after {run.start.timeout:g} s"
+        case _ if kind == KILL:
+            by = rest.decode("utf-8", "replace")
+            return _outcome("killed", by=quoted(by), signal=f"{run.signal}"), f"killed by {by}"
+        case _ if kind == CANCEL:
+            return _outcome("cancelled"), "cancelled"
+        case _ if kind == LIMIT:
+            name, allowed, used = rest.decode().split()
+            words = f"over its limit on {name}"
+            return _outcome("over_limit", limit=quoted(name), allowed=allowed, used=used), words
+    return _by_status(run.status if run.principal is None else run.left_status)
+
+
+def _by_status(status: int | None) -> tuple[dict[str, str], str]:
+    if status is None:
+        return _outcome("lost", reason=quoted("its end was seen, but not how it ended")), "ended"
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return _outcome("exited", code=f"{code}"), f"exit {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"SIG{-code}"
+    return _outcome("signalled", signal=f"{-code}"), f"ended by {name}"
+
+
+def _outcome(kind: str, **fields: str) -> dict[str, str]:
+    return {"kind": quoted(kind), **fields}

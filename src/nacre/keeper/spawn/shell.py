@@ -1,0 +1,278 @@
+"""Start in, shell out: it waits at its gate until `release` hands it the command.
+
+The shell gets a session of its own, no terminal, default signal dispositions, and a fixed prelude as its `-c` text:
+the command itself comes through a pipe, so that it stands in nobody's argument list (`pkill -f word` would hit its own
+shell), may be of any length, and starts only when the keeper has set its limits.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+
+from nacre.base.system import LINUX
+from nacre.keeper.protocol.bootstrap import (
+    DEFERRED_PREFIX,
+    FUNCTION_PREFIX,
+    GATE_FD,
+    GO,
+    GO_DEFERRED,
+    GO_LONG,
+    STARTUP_VARIABLE,
+    STATE_FD,
+    TEXT_FD,
+    deferring,
+    prelude,
+)
+from nacre.keeper.protocol.messages import Start, environment_of
+from nacre.keeper.protocol.private_tmpdir import make_scratch, remove_scratch
+from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, read
+from nacre.keeper.spawn.child_process import forked
+from nacre.keeper.spawn.thread import aside
+
+TYPE_CHECKING = False  # see wire.py
+if TYPE_CHECKING:
+    from nacre.sandbox.kernel.ruleset import Confinement
+
+TEXT_MAX = 4000
+"""Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
+
+FIRST_FREE_FD = 64
+"""The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
+PLACE_FD = 62
+"""One of those that is no target either."""
+
+_NICE = os.getpriority(os.PRIO_PROCESS, 0)
+DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
+
+
+class Shell:
+    """A shell at its gate, and our ends of its pipes."""
+
+    __slots__ = ("directory", "err", "gate", "out", "pid", "scratch")
+
+    def __init__(
+        self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int, scratch: bytes
+    ) -> None:
+        self.pid = pid
+        self.directory = directory
+        """Device and inode of where it stands."""
+        self.out = out
+        self.err = err
+        self.gate = gate
+        self.scratch = scratch
+        """Its private TMPDIR, if it has one."""
+
+    @property
+    def pipes(self) -> list[int]:
+        """What it prints to, for whoever reads it."""
+        return [fd for fd in (self.out, self.err) if fd is not None]
+
+    def hand(self, start: Start) -> bool:
+        """Let it read what it is to run, up to the gate. False: there is nobody any more."""
+        if LINUX:
+            _tag(self.pid, start.tag)
+        if start.deferred:
+            return True  # it takes nothing before it is released
+        try:
+            os.write(self.gate, start.text or b"")
+        except BrokenPipeError:
+            return False
+        return True
+
+    def release(self, start: Start) -> None:
+        """Open the gate: from here on it is the command's. Somebody may have killed it just now, as at any moment."""
+        try:
+            go = GO if start.text else GO_LONG
+            os.write(self.gate, GO_DEFERRED + (start.text or b"") + go if start.deferred else go)
+        except BrokenPipeError:
+            pass  # its end will be seen
+        finally:
+            os.close(self.gate)
+
+    def dismiss(self) -> None:
+        """It will not be needed: with its gate closed it runs nothing, and exits."""
+        os.close(self.gate)
+        for fd in self.pipes:
+            os.close(fd)
+        remove_scratch(self.scratch)
+
+    def end(self) -> None:
+        """The same for one that is not reaped yet: somebody may have stopped it, and then it would not see that."""
+        self.dismiss()
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def spawn(
+    start: Start,
+    env: dict[bytes, bytes],
+    files: tuple[int, int],
+    text: int | None = None,
+    stdin: int | None = None,
+    state: int | None = None,
+    confinement: Confinement | None = None,
+) -> Shell:
+    """`files` is the RLIMIT_NOFILE that it gets. OSError: it could not be started; nothing is left open."""
+    opened: list[int] = []
+    scratch = b""
+
+    def pipe() -> tuple[int, int]:
+        ends = os.pipe()
+        opened.extend(ends)
+        return ends
+
+    try:
+        out, out_end = pipe()
+        os.set_blocking(out, False)
+        err, err_end = None, out_end
+        if not start.merge:
+            err, err_end = pipe()
+            os.set_blocking(err, False)
+        gate_end, gate = pipe()
+        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, GATE_FD)]
+        # bash cannot put back a descriptor that is beyond its limit, and says so
+        asked = start.stages and (start.session or not 0 <= files[0] <= STATE_FD)
+        told = state if asked or start.session or not start.stages else None
+        moves += [(fd, target) for fd, target in ((text, TEXT_FD), (told, STATE_FD)) if fd is not None]
+        if confinement is not None and confinement.scratch:
+            scratch = make_scratch(confinement.scratch)
+            env = {**env, b"TMPDIR": scratch}
+            env |= {name: os.path.join(scratch, below) for name, below in confinement.redirects}
+
+        startup = b"BASH_ENV" in env
+        if startup:
+            env = {**env, STARTUP_VARIABLE.encode(): env[b"BASH_ENV"]}
+            del env[b"BASH_ENV"]
+
+        if start.deferred:
+            env = _held_back(env, start.deferred)
+
+        limits = _limits_of(confinement)
+
+        most_files = None if LINUX else files[0]
+        text_of_bash = prelude(
+            long=start.text is None,
+            session=start.session,
+            stages=asked,
+            waits=start.waits,
+            startup=startup,
+            files=most_files,
+        )
+
+        def begin() -> tuple[int, tuple[int, int]]:
+            if confinement is not None:
+                from nacre.sandbox.kernel.apply import confine
+
+                confine(confinement, scratch)
+            os.chdir(start.cwd)
+            try:
+                directory = place(".")
+                pid = os.posix_spawn(
+                    start.bash,
+                    deferring(start.bash, text_of_bash, most_files) if start.deferred else ["bash", "-c", text_of_bash],
+                    env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
+                    file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
+                    setsid=True,
+                    setsigmask=(),
+                    setsigdef=DEFAULT_SIGNALS,
+                )
+            finally:
+                os.chdir("/")
+            return pid, directory
+
+        if confinement is None:
+            pid, directory = begin()
+        else:
+            pid, directory = forked(begin) if confinement.user_namespace else aside(begin)
+        if LINUX:
+            if _NICE:
+                os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # lost where this process takes precedence
+            try:
+                _limit(pid, [(resource.RLIMIT_NOFILE, files)])
+            except OSError:
+                pass  # a kernel that lets nobody set another's limits: more descriptors than usual
+            _limit(pid, limits)
+        for fd in (out, err, gate):
+            if fd is not None:
+                opened.remove(fd)
+        return Shell(pid, directory, out, err, gate, scratch)
+    except BaseException:
+        remove_scratch(scratch)
+        raise
+    finally:
+        for fd in opened:
+            os.close(fd)
+
+
+def spawn_ender(start: Start, number: int, grace: float) -> int:
+    """A process that ends what signals from here do not reach. It belongs to the run, by its tag. OSError: none to be
+    had."""
+    env = environment_of(start.env)
+    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    pid = os.posix_spawn(
+        start.bash,
+        (b"bash", b"-c", start.ender, b"bash", b"%d" % number, b"%.3f" % grace),
+        env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
+        file_actions=null,
+        setsid=True,
+        setsigmask=(),
+        setsigdef=DEFAULT_SIGNALS,
+    )
+    if LINUX:
+        _tag(pid, start.tag)
+    return pid
+
+
+def _held_back(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes, bytes]:
+    """The same, with other names for those that a shell is only to have when it is released."""
+    names = {name for name in deferred.split(b"=") if not name.startswith(FUNCTION_PREFIX)}
+    return {DEFERRED_PREFIX + name if name in names else name: value for name, value in env.items()}
+
+
+def place(path: str | bytes) -> tuple[int, int]:
+    """What a path leads to now."""
+    stat = os.stat(path)
+    return stat.st_dev, stat.st_ino
+
+
+def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, int]]]:
+    """OSError: no descriptor is left to look with."""
+    if confinement is None:
+        return []
+    limits = [(number, (value, value)) for number, value in confinement.limits]
+    for name, most in confinement.watched:
+        if name == b"processes":
+            from nacre.sandbox.kernel.ruleset import MIN_THREADS
+
+            fields = read("/proc/loadavg").split()
+            if not fields:
+                raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
+            now = int(fields[3].partition(b"/")[2])
+            # The kernel counts all threads of the user. The margin lets the keeper's count come first: a run over its
+            # limit is reported as such, not as a fork that failed.
+            bound = now + int(most) + MIN_THREADS
+            limits.append((resource.RLIMIT_NPROC, (bound, bound)))
+    return limits
+
+
+def _limit(pid: int, limits: list[tuple[int, tuple[int, int]]]) -> None:
+    for number, (soft, hard) in limits:
+        try:
+            most = resource.prlimit(pid, number)[1]
+            if most != resource.RLIM_INFINITY:
+                soft, hard = (min(most, each) if each != resource.RLIM_INFINITY else most for each in (soft, hard))
+            resource.prlimit(pid, number, (soft, hard))
+        except ProcessLookupError:
+            return  # killed already
+
+
+def _tag(pid: int, tag: int) -> None:
+    """Without it (a hard limit below the tag, a kernel that forbids it) orphans are told apart by other means."""
+    try:
+        hard = resource.prlimit(pid, RLIMIT_LOCKS)[1]
+        if hard == resource.RLIM_INFINITY or tag <= hard:
+            resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
+    except OSError:
+        pass

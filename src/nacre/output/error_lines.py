@@ -1,0 +1,279 @@
+"""Which lines tell of a failure. Pure.
+
+Wary of words that only look like it: "0 errors", "error.log", "-Werror", "test_error_is_shown PASSED", "no failures",
+`errors=None`, "Add error handling". A line that is missed is still in the spill; a line that is shown for nothing costs
+tokens.
+
+There is one table. Each row has a few letters, one of which every such line has, and how the whole of the line looks:
+`is_error` reads a line by it, and long texts are first searched for the letters (`letters`), at the speed of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heapreplace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from nacre.ansi.decode import decode
+from nacre.ansi.render import HELD, bare, newlines, seen
+from nacre.ansi.width import not_after
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.output.multi_search import Find, finders
+
+if TYPE_CHECKING:
+    from re import Pattern
+
+T = TypeVar("T")
+_Row: TypeAlias = "tuple[tuple[str, ...], Pattern[str]]"
+
+LONGEST = 1000
+"""Characters of a line that are looked at."""
+LOOKED_AT = 1024 * 1024
+"""Characters that `error_lines` searches at each end of what it is given; between them it does not look."""
+
+_NONE = r" *[:=] *(?:0|[Nn]one|null|false)\b"
+_ALONE = r"(?<![\w./$-])"
+"""Before a word that is no part of a name, a path or an option."""
+_DOING = (
+    r"(?!(?:handling|reporting|checking|logging|tracking)\b(?! (?:the|an?|request|message|event)\b))[a-z]{2,20}ing\b"
+)
+"""What somebody was doing when it happened; "error handling" is a thing."""
+_ERRORS: tuple[_Row, ...] = (
+    (
+        ("rror",),
+        later(
+            r"^\W{0,8}(?:Un(?:caught|handled) )?(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Error\b(?! ?[(=])"
+            r"(?: \[\w{1,60}\])?(?::| *$)"
+            rf"|{_ALONE}(?<!\bif )(?<!\b[Nn]o )(?<!\bnot )(?<!\bof )[Ee]rror"
+            r"(?:\[\w{1,12}\]| [A-Z]{1,6}\d{1,6}|\([^()]{0,40}\))?:(?! *(?:0|[Nn]one|null|false|\d+%)\b)"
+            rf"|{_ALONE}Error(?:!| *$| (?:\d|{_DOING}|(?:in|at|on|while|when|during|from|response|occurred|code)\b))"
+            r"|^(?:npm|yarn|pnpm|make|go|ld) error\b|^error\b(?![\w./=-])|\blevel=error\b|\[error\]"
+            r'|"(?:level|severity)": ?"error"|(?<![\w./-])[1-9][\d,]{0,9} errors?\b'
+            r"|\berrors? (?:occurred|found|generated|emitted|while|during|loading|reading|opening|parsing)\b"
+            rf"(?!{_NONE})|\b[Bb]us error\b"
+        ),
+    ),
+    (("ERR",), later(rf"\bERR!|{_ALONE}ERRORS?(?![\w./-]|{_NONE})")),
+    (("FAIL",), later(rf"{_ALONE}FAIL(?:ED|URES?)?(?![\w./-]|{_NONE})")),
+    (
+        ("failed", "failure", "failing", "Failed", "Failure"),
+        later(
+            r"(?<![\w./-])[Ff]ailed (?:to|with|at|in|on|due|because|for|while|during|assertion)\b"
+            r"|(?<![\w./-])(?<!\b0 )(?<!\bno )(?<!\bnot )[Ff]ailed(?:!|\.? *$|:(?! *0\b))"
+            r"|\b(?:[Bb]uild|[Cc]ompilation|[Tt]ests?|[Cc]heck|[Cc]ommand|[Ii]nstall(?:ation)?|[Jj]ob) [Ff]ailed\b"
+            r"|\b[Aa]ssertion\b.{0,200}\bfailed\b|(?<![\w./-])[1-9][\d,]{0,9} (?:failed|failures?|failing)\b"
+            r"|\b[Ff]ailure: (?! *0\b)"
+        ),
+    ),
+    (("(most recent call last",), later(r"\bTraceback \(most recent call last\)")),
+    (
+        ("xception",),
+        later(
+            r"^\W{0,8}(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Exception\b(?! ?[(=])(?::| *$)|\b[Ee]xception(?: in |: )"
+            r"|\b[Uu]n(?:handled|caught) exception\b"
+        ),
+    ),
+    (("handled promise",), later(r"\b[Uu]nhandled promise\b")),
+    (("panic",), later(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
+    (
+        ("fatal", "Fatal"),
+        later(r"(?<![\w./-])[Ff]atal(?::| error\b| signal\b| exception\b)|\blevel=fatal\b|\"level\": ?\"fatal\""),
+    ),
+    (
+        ("FATAL", "PANIC", "CRITICAL", "SEVERE", "ABORTED"),
+        later(rf"{_ALONE}(?:FATAL|PANIC|CRITICAL|SEVERE|ABORTED)(?![\w./-]|{_NONE})"),
+    ),
+    (("E  ", "E: "), later(r"^E {2,}\S|^E: ")),
+    (("not ok ",), later(r"^\s{0,12}not ok \d")),
+    (("KeyboardInterrupt", "SystemExit"), later(r"^(?:KeyboardInterrupt|SystemExit)\b")),
+    (("Caused by:",), later(r"^\s{0,8}Caused by:")),
+    (("undefined ",), later(r"\bundefined (?:reference|symbol)\b")),
+    (("cannot find -l",), later(r"\bcannot find -l")),
+    (("egmentation fault",), later(r"\b[Ss]egmentation fault\b")),
+    (("segfault",), later(r"\bsegfault\b")),
+    (("core dumped",), later(r"\bcore dumped\b")),
+    (
+        ("Killed", "Aborted"),
+        later(
+            r"(?:^|\] )(?:Killed|Aborted)(?: \(core dumped\))?\s*$|\bKilled process \d"
+            r"|^[^:\n]{1,80}: line \d{1,9}: {1,8}\d{1,9} (?:Killed|Aborted)\b"
+        ),
+    ),
+    (("terminate called",), later(r"^terminate called (?:after|without|recursively)\b")),
+    ((" [running]:",), later(r"^goroutine \d{1,9} \[running\]:")),
+    (("ut of memory",), later(r"\b[Oo]ut of memory\b")),
+    (("permission denied", "Permission denied"), later(r"\b[Pp]ermission denied\b")),
+    (("o such file or directory",), later(r"\b[Nn]o such file or directory\b")),
+    (("command not found",), later(r"\bcommand not found\b")),
+    (("o space left on device",), later(r"\b[Nn]o space left on device\b")),
+    (("onnection refused",), later(r"\b[Cc]onnection refused\b")),
+    *(((mark,), later(rf"^\s{{0,12}}{mark} ")) for mark in "✗✖✘❌✕×"),
+    (("● ",), later(r"^\s{0,12}● .{1,200} › ")),
+)
+"""Letters, any of which is in such a line, and how a line looks that tells of a failure."""
+_WARNINGS: tuple[_Row, ...] = (
+    (
+        ("arn", "WARN", "eprecated", "W: "),
+        later(
+            rf"{_ALONE}(?:WARN(?:ING)?S?|Warnings?:|warning(?:\[[\w-]{{1,40}}\])?:|warn\b)(?! *[:=] *0\b|[./]\w)"
+            r"|\b\w{1,60}Warning:|^W: |\blevel=warn|[Dd]eprecated"
+        ),
+    ),
+)
+_PASSED = later(r" (?:PASSED|SKIPPED|XFAIL)\b(?:\s+\[\s*\d+%\])?\s*$|\.\.\. ok\s*$")
+"""Says itself that all went well, whatever it is called."""
+_NO_ERRORS = later(
+    r"(?<![\w./-])(?:0|no|without|zero) (?:errors?|failures?|failed)\b"
+    r"(?!.*(?<![\w./-])[1-9][\d,]* (?:errors?|failures?|failed))"
+)
+"""Says that there were none; after a complaint ("Error: expected no errors, got 3") it is a part of that."""
+
+
+def is_error(line: str) -> bool:
+    """It tells of a failure."""
+    return _tells(line[:LONGEST], _ERRORS)
+
+
+def is_notable(line: str) -> bool:
+    """It tells of a failure, or warns."""
+    return _tells(line[:LONGEST], _NOTABLE)
+
+
+def _tells(line: str, rows: tuple[_Row, ...]) -> bool:
+    for some, pattern in rows:
+        for letters in some:
+            if letters in line:
+                if (found := pattern.search(line)) and not _is_fine(line, found.start()):
+                    return True
+                break
+    return False
+
+
+def _is_fine(line: str, place: int) -> bool:
+    """What looks like a complaint, at that place, is none."""
+    none = _NO_ERRORS.search(line)
+    return (none is not None and none.start() <= place) or _PASSED.search(line) is not None
+
+
+_NOTABLE = (*_ERRORS, *_WARNINGS)
+_Searched: TypeAlias = "tuple[tuple[Find, tuple[_Row, ...]], ...]"
+
+
+def _searched(rows: tuple[_Row, ...]) -> _Searched:
+    """What finds the letters of some of the rows, and those rows."""
+    return tuple(
+        (finder.find, tuple(row for row in rows if not set(row[0]).isdisjoint(finder.words)))
+        for finder in finders(letters for some, _ in rows for letters in some)
+    )
+
+
+_FOR_ERRORS, _FOR_NOTABLE = _searched(_ERRORS), _searched(_NOTABLE)
+
+
+@frozen
+class ErrorLine:
+    number: int
+    """Of the line, from 1."""
+    text: str
+
+
+def error_lines(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, str]]:
+    """Where each line begins that tells of a failure, and its text, in order. Lines that are cut by `start` or `end`
+    count with what is left of them."""
+    end = len(text) if end is None else end
+    if end - start > 2 * LOOKED_AT:
+        first = text.rfind("\n", start, start + LOOKED_AT) + 1 or start + LOOKED_AT
+        last = text.find("\n", end - LOOKED_AT, end) + 1 or end - LOOKED_AT
+        yield from _search(text, start, first)
+        start = last
+    yield from _search(text, start, end)
+
+
+def notable_lines(text: str, start: int, end: int) -> Iterator[int]:
+    """Where each line of a short text begins that tells of a failure, or warns."""
+    return (begin for begin, _ in _search(text, start, end, _FOR_NOTABLE))
+
+
+def _search(text: str, start: int, end: int, searched: _Searched = _FOR_ERRORS) -> Iterator[tuple[int, str]]:
+    nexts = [[place, number] for number, (find, _) in enumerate(searched) if (place := find(text, start, end)) >= 0]
+    heapify(nexts)
+    done = start
+    while nexts:
+        place, number = nexts[0]
+        find, rows = searched[number]
+        after = done
+        if place >= done:
+            begin = max(start, text.rfind("\n", start, place) + 1)
+            after = text.find("\n", place, end)
+            after = end if after < 0 else after
+            if _tells(line := text[begin : min(after, begin + LONGEST)], rows):
+                yield begin, line
+                done = after
+        if (found := find(text, after, end)) >= 0:
+            heapreplace(nexts, [found, number])
+        else:
+            heappop(nexts)
+
+
+def few(found: list[T], most: int) -> list[T]:
+    """The first of them and the last: what went wrong first, and what it led to."""
+    if len(found) <= most:
+        return found
+    last = most // 3
+    return found[: most - last] + found[len(found) - last :]
+
+
+class Scanner:
+    """The error lines of a stream that is too long to be held, fed in pieces. Memory is flat."""
+
+    __slots__ = ("_first", "_last", "_most", "_rest", "lines", "total")
+
+    def __init__(self, most: int = 5) -> None:
+        self._most = most
+        self._first: list[ErrorLine] = []
+        self._last: list[ErrorLine] = []
+        self._rest = b""
+        self.lines = 0
+        """Newlines so far."""
+        self.total = 0
+        """Error lines so far."""
+
+    def feed(self, data: bytes) -> None:
+        whole, newline, rest = data.rpartition(b"\n")
+        if not newline:
+            self._rest = (self._rest + data)[: 4 * LONGEST]
+            return
+        self._look(self._rest + whole + newline)
+        self._rest = rest[: 4 * LONGEST]
+
+    def _look(self, data: bytes) -> None:
+        text = bare(decode(data))
+        counted, place = self.lines, 0
+        for begin, line in _search(text, 0, len(text)):
+            counted += newlines(text, place, begin)
+            place = begin
+            cut = "…" if len(line) == LONGEST else ""
+            shown = seen(line.replace(HELD, "")).text.replace("\n", " ")  # it may have moved the cursor up or down
+            self._keep(ErrorLine(counted + newlines(line) + 1, shown + cut))
+        self.lines += data.count(b"\n")
+
+    def _keep(self, found: ErrorLine) -> None:
+        self.total += 1
+        if len(self._first) < self._most:
+            self._first.append(found)
+        else:
+            self._last = [*self._last, found][-self._most :]
+
+    def found(self) -> tuple[ErrorLine, ...]:
+        """A few of them, with the numbers of their lines in what was fed."""
+        if self._rest:
+            self._look(self._rest)
+            self._rest = b""
+        return tuple(few([*self._first, *self._last], self._most))
+
+
+def excerpt(line: str, most: int = 200) -> str:
+    """So much of a line, or all of it."""
+    line = line.strip()
+    return line if len(line) <= most else line[: not_after(line, most)] + "…"

@@ -1,0 +1,144 @@
+"""What is said in the text about what is not in it: how much, where to read it, and the errors in it. Pure.
+
+A remark is a line of its own in brackets that begins with `[…`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from nacre.ansi.decode import clean
+from nacre.ansi.width import not_after
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.output.error_lines import ErrorLine, error_lines, excerpt, few
+from nacre.output.source import Source
+from nacre.output.spoofed_notes import marked
+from nacre.output.tokens import longest, quarters
+from nacre.output.truncate import Cut
+from nacre.redact.mask import mask_said
+from nacre.result import Spill
+
+EXCERPT = 160
+"""Characters of an error line that are shown."""
+_LINE_ENDS = later(r"[\n\t\u2028\u2029]")
+_LONE = later(r"[\ud800-\udc7f\udd00-\udfff]")
+"""Halves of a character that stand for no byte."""
+_COUNTED = 1000
+"""Error lines that are looked for on one side of what was not captured."""
+
+
+@frozen
+class Middle:
+    """What is known of the part that was not captured, by who can read the spill (see `errors.Scanner`)."""
+
+    lines: int
+    """Its newlines."""
+    errors: tuple[ErrorLine, ...] = ()
+    """A few lines of it that tell of a failure, numbered from 1 within it."""
+    total: int = 0
+    """How many there are of those."""
+
+    def told(self, secrets: Iterable[str]) -> Iterator[ErrorLine]:
+        """Those lines, masked. The first of all began before it, and the last ends after it."""
+        secrets = tuple(secrets)
+        for error in self.errors:
+            before, after = "…" if error.number == 1 else "", "…" if error.number > self.lines else ""
+            yield ErrorLine(error.number, mask_said(f"{before}{error.text}{after}", secrets))
+
+
+@frozen
+class Room:
+    chars: int
+    quarters: int | None = None
+    """Of tokens; None: they are not counted."""
+
+    def holds(self, text: str) -> bool:
+        return len(text) <= self.chars and (self.quarters is None or quarters(text) <= self.quarters)
+
+
+def marker(counted: str, source: Source, shown: Cut, spill: Spill | None, room: Room) -> str:
+    """How much is left out and how to read it; only the file, if there is no room for that; or neither."""
+    whole = f"[… {counted} left out]"
+    if spill is None:
+        return whole
+    first, last = source.extent(shown.start, shown.end)
+    kept = "" if spill.complete else f"; the first {spill.bytes:,} bytes of it all are kept"
+    last = last if spill.complete else min(last, spill.bytes)
+    if last <= first:
+        return whole  # the file has nothing of it
+    path = quoted(spill.path)
+    span = source.span(shown.start, shown.end)
+    if spill.complete and span and span[0] < span[1]:
+        command = f"sed -n '{span[0]},{span[1]}p' {path}"
+    else:  # a part of a line, or it is not known which lines
+        command = f"tail -c +{first + 1} {path} | head -c {last - first}"
+    how = f"; to read {'it' if spill.complete else 'those that are left out'}: {command}]"
+    for text in (f"{kept}{how}", f"{kept}; see {path}]"):
+        if room.holds(whole[:-1] + text):
+            return whole[:-1] + text
+    return whole
+
+
+def unseen(similar: int, erased: int, spill: Spill) -> str:
+    """Where lines are that are folded away, or were erased by the output itself, if nothing is left out."""
+    parts = [f"{count:,} {what}" for count, what in ((similar, "similar"), (erased, "erased")) if count]
+    lines = "line is" if similar + erased == 1 else "lines are"
+    return f"[… the {' and '.join(parts)} {lines} in {quoted(spill.path)}]"
+
+
+def quoted(path: str) -> str:
+    """As bash takes it, on one line."""
+    if path.isascii() and path.replace("/", "").replace(".", "").replace("-", "").replace("_", "").isalnum():
+        return path
+    if clean(path) == path and not _LINE_ENDS.search(path):
+        return "'" + path.replace("'", "'\\''") + "'"
+    data = path.encode("utf-8", "surrogateescape" if not _LONE.search(path) else "replace")
+    escaped = [chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}" for byte in data]
+    return f"$'{''.join(escaped)}'"
+
+
+def errors(
+    source: Source, shown: Cut, middle: Middle | None, secrets: tuple[str, ...], *, most: int, room: Room
+) -> tuple[str, ...]:
+    """A few of the error lines of what is left out, with their numbers."""
+    found, total = _found(source, shown, middle, secrets) if most else ([], 0)
+    lines = []
+    for known, place, line in few(found, most):
+        number = source.number(place) if known is None else known
+        words = excerpt(clean(line), EXCERPT)
+        if room.quarters is not None and quarters(words) > EXCERPT:
+            words = words[: not_after(words, longest(words, EXCERPT))] + "…"
+        lines.append(f"[… {'' if number is None else f'{number}: '}{marked(words)}]")
+    those = f"{total:,} of them tell" if total > 1 else "one of them tells"
+    if total >= _COUNTED:
+        those = f"{total:,} of them or more tell"
+    while lines:
+        few_of = ":" if total == len(lines) else f", {len(lines)} of these are:"
+        made = (f"[… {those} of errors{few_of}]", *lines)
+        if room.holds("\n".join(made)):
+            return made
+        lines.pop()
+    return ()
+
+
+def _found(
+    source: Source, shown: Cut, middle: Middle | None, secrets: tuple[str, ...]
+) -> tuple[list[tuple[int | None, int, str]], int]:
+    """The number of each line, if it is known, else where it begins, and its text; and how many there are in all."""
+    text, gap = source.text, source.gap
+    stop = shown.end if gap is None else min(gap, shown.end)
+    before = list(islice(error_lines(text, shown.start, stop), _COUNTED))
+    after = [] if gap is None else list(islice(error_lines(text, gap, shown.end), _COUNTED))
+    known: tuple[ErrorLine, ...] = ()
+    total = len(before) + len(after)
+    if gap is not None and middle is not None:
+        known = tuple(middle.told(secrets))
+        total += max(middle.total, len(known))
+    first = (source.before_tail or 0) - (middle.lines if middle else 0)
+    return [
+        *((None, place, line) for place, line in before),
+        *((first + each.number, 0, each.text) for each in known),
+        *((None, place, line) for place, line in after),
+    ], total

@@ -1,0 +1,103 @@
+"""What the numbers say in lines that are alike but for them. Pure.
+
+A number is one of three:
+
+- it runs: it is a time at the beginning of the line, or in a line with a share of the whole (`45%`, `3/7`) it goes one
+  way only, or is a size, a rate or a time left;
+- it counts: from each line to the next by the same step, or, after a time, always up or always down;
+- it says something: everything else. A status, an exit code, a size in a table, a checksum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from operator import ge, gt, le, lt, sub
+
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+
+NUMBER = later(r"[0-9a-f]*\d[0-9a-f.,]*(?: ?(?:[kKMGT]i?[bB]\b|B\b))?")
+"""With the letters of a checksum, and with the unit of a size."""
+BAR = later(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
+_STAMP = later(r"\W{0,2}(?:\d{4}-\d\d-\d\d[T ]\d\d?:\d\d|\d\d?:\d\d:\d\d|[A-Z][a-z]{2} +\d\d? \d\d:\d\d:\d\d)[\d:.,]*")
+"""The time at the beginning of a line."""
+_COUNT = later(r"([a-f]*)(\d[\d,]*(?:\.\d+)?)[.,]?(?: ?[kKMGT]?i?[bB])?")
+_UNIT = later(r"(?<=[Bb])|/s|it/s| ?(?:[kKMGT]i?B|[kKMGT]|B)(?:/s)?\b| ?(?:m?s|min|h|sec(?:ond)?s?)\b")
+"""After a number: it is a size, a rate or a time."""
+_SHARE = later(r" ?%|(?<=[ \[(]0)/0(?![\w/.])")
+"""After a number, in a line whose numbers are all 0: it is a share of the whole."""
+_TABLE = later(r"\S(?:\t| {2,})\S.*?\S(?:\t| {2,})\S")
+"""Three columns, at least."""
+
+
+@frozen
+class Told:
+    words: list[tuple[str, ...]]
+    """For each of the lines the numbers in it that say something."""
+    running: bool
+    """They have a time, or a share of the whole that grows."""
+
+
+def told(lines: Sequence[str]) -> Told:
+    """Of lines that are alike but for numbers, in their order."""
+    rows = list(map(NUMBER.findall, lines))
+    first = lines[0]
+    if len(set(map(len, rows))) != 1:
+        return Told([(line,) for line in lines], running=False)
+    stamp = _STAMP.match(first)
+    stamped = len(NUMBER.findall(first, 0, stamp.end())) if stamp else 0
+    columns = [_Column(words) for words in list(zip(*rows, strict=True))[stamped:]]
+    ends = [match.end() for match in NUMBER.finditer(first)][stamped:]
+    zeros, zero_ends = _zeros(first, stamped)
+    shares = any(column.goes(ge) and _SHARE.match(zeros, end) for column, end in zip(columns, zero_ends, strict=True))
+    if not stamp and not shares and _TABLE.search(first):
+        return Told([(line,) for line in lines], running=False)
+    saying = [
+        column.words
+        for column, end in zip(columns, ends, strict=True)
+        if not column.counts(timed=stamp is not None, shares=shares, measure=_UNIT.match(first, end) is not None)
+    ]
+    if not shares and BAR.search(first):  # of no share: it is a picture of something else
+        saying.append(tuple("".join(BAR.findall(line)) for line in lines))
+    return Told(list(zip(*saying, strict=True)) if saying else [()] * len(lines), stamp is not None or shares)
+
+
+def _zeros(line: str, stamped: int) -> tuple[str, list[int]]:
+    """The line, after a blank, with 0 for each number, and where those end, but for the first few."""
+    parts = NUMBER.split(line)
+    ends = [place + number for number, place in enumerate(accumulate(map(len, parts[:-1])), 2)]
+    return " " + "0".join(parts), ends[stamped:]
+
+
+class _Column:
+    """The numbers at one place of all the lines."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+        self._values = [] if len(set(words)) == 1 else _values(words)
+
+    def goes(self, way: Callable[[float, float], bool]) -> bool:
+        """From each to the next."""
+        return bool(self._values) and all(map(way, self._values[1:], self._values))
+
+    def counts(self, *, timed: bool, shares: bool, measure: bool) -> bool:
+        """It runs or counts: nobody has to read it in every line."""
+        if not self._values:
+            return len(set(self.words)) == 1
+        if shares and (measure or self.goes(ge) or self.goes(le)):
+            return True
+        if timed and (self.goes(gt) or self.goes(lt)):
+            return True
+        steps = set(map(sub, self._values[1:], self._values))
+        return len(steps) == 1 or len({round(step, 6) for step in steps}) == 1
+
+
+def _values(words: tuple[str, ...]) -> list[float]:
+    """Nothing, where one of them is no number, or what stands before it changes."""
+    if all(map(str.isdecimal, words)):
+        return list(map(int, words))
+    found = [match for word in words if (match := _COUNT.fullmatch(word))]
+    if len(found) < len(words) or len({match[1] for match in found}) != 1:
+        return []
+    return [float(match[2].replace(",", "")) for match in found]

@@ -1,0 +1,365 @@
+"""Access and limits as they were asked for in, what the kernel will enforce out.
+
+Looks at the file system, changes nothing. `InvalidRequest`: it cannot be meant. `AccessUnavailable`: not here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from nacre.base.frozen import names_in
+from nacre.base.system import config_directory, state_directory
+from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
+from nacre.errors import AccessUnavailable, InvalidRequest
+from nacre.planning.paths import workspace_of
+from nacre.planning.validate import absolute, one_of, path_of
+from nacre.profiles import Profile
+from nacre.types import Limits, Network, StrPath, ToolContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.sandbox.mount_aliases import Mount
+    from nacre.sandbox.probe import Kernel
+    from nacre.sandbox.resolve import Enforceable, Wanted
+
+_ACCESS = ("unrestricted", "workspace", "restricted")
+_OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected", "unprotected")
+_OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
+_BEYOND_MACHINES = 2**60
+_COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
+
+
+def has_scratch(ctx: ToolContext) -> bool:
+    """Whether it gets a private TMPDIR."""
+    return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
+
+
+def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None) -> Enforceable | None:
+    """Rules that the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded
+    before somebody asks."""
+    wanted = _wanted(ctx, env)
+    if wanted is None:
+        if all(getattr(limits, name) is None for name in _COSTS):
+            return None
+        from nacre.sandbox.resolve import limited
+
+        return limited(limits)
+    from nacre.sandbox.probe import kernel, with_user_namespace
+    from nacre.sandbox.resolve import enforceable
+
+    able = on or kernel()
+    if wanted.own and on is None:
+        able = with_user_namespace(able)
+    enforced = enforceable(wanted, able, limits)
+    _check_roots(wanted, ctx)  # after what can be had nowhere here
+    return enforced
+
+
+def wanted_for(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
+    """The access that was asked for, for an engine that enforces it by itself; None if anything may be done."""
+    wanted = _wanted(ctx, env)
+    if wanted is not None:
+        _check_roots(wanted, ctx)
+    return wanted
+
+
+def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
+    access = one_of(ctx.access, _ACCESS, "access")
+    _check_fits(ctx)
+    if access == "unrestricted":
+        return None
+    from nacre.sandbox.mount_aliases import device_paths, paths_inside
+    from nacre.sandbox.resolve import Wanted, caches_to_move
+    from nacre.sandbox.workspace import around, list_tops, look
+
+    root = workspace_of(ctx)
+    own_code: tuple[str, ...] = ()
+    own_places: tuple[str, ...] = ()
+    hidden = tuple(os.path.realpath(_placed(path, root, "hidden")) for path in ctx.hidden)
+    mounts = _mounts(needed=bool(hidden))
+    hidden, exposed = _with_other_names(hidden, ctx, root, mounts)
+    hidden += _shown_elsewhere(hidden, root, mounts)
+    devices = device_paths(mounts)
+    workspace = None
+    if access == "workspace":
+        writable = [_writable(path, root) for path in ctx.writable]
+        protected = [_placed(path, root, "protected") for path in ctx.protected]
+        try:
+            unprotected = _unprotected(ctx.unprotected)
+            own_code = _own_code((root, *writable), unprotected, partial=ctx.allow_partial)
+            own_places = _own_places(ctx, (root, *writable))
+            protected += [*own_code, *own_places]
+            workspace = look(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
+            if mounted := paths_inside(workspace.protected, workspace.roots, mounts):
+                protected += mounted
+                workspace = look(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
+        except OSError as error:  # a link became something else while it was followed
+            raise InvalidRequest(
+                "bad_workspace",
+                f"The workspace cannot be made out: {error}.",
+                field="working_dir",
+                hint="Something changes it just now: end that, and try again.",
+            ) from error
+    return Wanted(
+        access="workspace" if access == "workspace" else "restricted",
+        network=_network(ctx.network),
+        unix_sockets=ctx.unix_sockets,
+        partial=ctx.allow_partial,
+        workspace=workspace,
+        hidden=hidden,
+        exposed=exposed,
+        around=around(hidden, devices) if hidden else (),
+        tops=list_tops() if len(devices) == 1 else around((), devices),
+        own_code=own_code,
+        own_places=own_places,
+        caches=() if workspace is None else caches_to_move(env, workspace),
+    )
+
+
+def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: bool) -> tuple[str, ...]:
+    """Paths inside the roots that nacre itself runs from. AccessUnavailable: nothing can protect them there."""
+    from nacre.sandbox.own_code import find_own_code
+    from nacre.sandbox.protected_names import OWN_CODE, is_free
+    from nacre.sandbox.resolve import own_code_exposed
+
+    if is_free(OWN_CODE, unprotected):
+        return ()
+    tops = [os.path.realpath(root) for root in roots]
+    if "/" in tops:
+        return ()  # refused in any case, for what it holds: see `_check_roots`
+    own = find_own_code(tops)
+    if own.links and not partial:
+        raise own_code_exposed(own.links[0], "That is a link, which no mount can hold: name its target instead.")
+    if own.bytecode and not partial:
+        raise own_code_exposed(
+            own.bytecode[0],
+            "Python loads bytecode from there, and no mount can hold it: set PYTHONPYCACHEPREFIX to a directory "
+            "outside the workspace.",
+        )
+    return own.paths
+
+
+def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
+    """Raise InvalidRequest if a command could reach what nacre itself keeps."""
+    roots = () if wanted.workspace is None else wanted.workspace.roots
+    if roots:
+        from nacre.sandbox.fixed_imports import fix_imports
+
+        _check_places(wanted, ctx, roots)
+        fix_imports(roots, wanted.own_code)
+    if not has_scratch(ctx):
+        return  # nothing is kept for it, and it writes nowhere
+    from nacre.sandbox.own_code import links_on_the_way
+    from nacre.sandbox.workspace import is_below
+
+    own = {
+        "the directory for temporary files": (_place_for_scratch(wanted.access), "TMPDIR"),
+        "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
+        "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # these can allow anything
+    }
+    for what, (path, variable) in own.items():
+        real = os.path.realpath(path)
+        links = links_on_the_way(os.path.abspath(path))
+        for root in roots:
+            # a command could put a directory of its own in the place of a link
+            link = next((each for each in links if is_below(each, root)), None)
+            if is_below(real, root):
+                held = "everything" if root == "/" else f"{what}, {real}"
+            elif link is not None:
+                held = f"a link on the way to {what}, {link}"
+            else:
+                continue
+            raise InvalidRequest(
+                "bad_workspace",
+                f"The workspace {root!r} would hold {held}.",
+                field="working_dir",
+                hint=f"Start in a directory of its own, or set {variable} to a place outside it"
+                f"{'' if link is None else ', not by way of a link in it'}.",
+            )
+
+
+def _place_for_scratch(access: str) -> str:
+    """The directory that private TMPDIRs are made in. AccessUnavailable: there is none."""
+    try:
+        return temporary_directory()
+    except NoTemporaryDirectory as error:
+        raise AccessUnavailable(
+            "access_unavailable",
+            f"Access {access!r} gives a command a private TMPDIR, and {error.strerror}.",
+            field="access",
+            hint=error.hint,
+        ) from error
+
+
+def _places_for_output(ctx: ToolContext) -> list[tuple[str, str]]:
+    """Field and path of where tasks and spilled output are written, as far as the caller says."""
+    given = (("output_dir", ctx.output_dir), ("spill_dir", ctx.spill_dir))
+    return [(field, absolute(path, field)) for field, path in given if path is not None]
+
+
+def _own_places(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Places for output inside what may be written that can be protected there."""
+    from nacre.sandbox.workspace import is_below
+
+    tops = [os.path.realpath(root) for root in roots]
+    places = [os.path.realpath(path) for _, path in _places_for_output(ctx)]
+    inside = [path for path in places if os.path.isdir(path) and any(is_below(path, top) for top in tops)]
+    return tuple(dict.fromkeys(path for path in inside if path not in tops))
+
+
+def _check_places(wanted: Wanted, ctx: ToolContext, roots: tuple[str, ...]) -> None:
+    """A command that could write where tasks and spilled output are written could forge a task for somebody to kill,
+    or lead nacre elsewhere by a link."""
+    from nacre.sandbox.own_code import links_on_the_way
+    from nacre.sandbox.workspace import is_below
+
+    for field, path in _places_for_output(ctx):
+        for place in (os.path.realpath(path), *links_on_the_way(path)):
+            if any(is_below(place, root) for root in roots) and place not in wanted.own_places:
+                raise InvalidRequest(
+                    f"bad_{field}",
+                    f"`{field}` is {path!r}, where commands could change it: {place!r} is in the workspace.",
+                    field=field,
+                    hint="Name a directory outside the workspace, or none for the usual one; or make one in the "
+                    "workspace first, no link: then it is protected.",
+                )
+
+
+def _check_fits(ctx: ToolContext) -> None:
+    """An option that would have no effect is a misunderstanding, and a dangerous one."""
+    idle = (
+        _OF_CONFINED if ctx.access == "unrestricted" else _OF_WORKSPACE if ctx.access == "restricted" else ("strict",)
+    )
+    for name in idle:
+        if getattr(ctx, name):
+            raise InvalidRequest(
+                f"bad_{name}",
+                f"`{name}` has no meaning with access={ctx.access!r}.",
+                field=name,
+                hint="Leave it out, or use "
+                + ("access='restricted'." if name == "strict" else "access='workspace'.")
+                + (" `restricted` has no network at all." if name == "network" else ""),
+            )
+
+
+def _network(network: Network) -> Network:
+    if isinstance(network, bool) or network == "loopback":
+        return network
+    ports = network if isinstance(network, tuple | list) else ()
+    if not ports or not all(type(port) is int and 0 < port < 65536 for port in ports):
+        raise InvalidRequest(
+            "bad_network",
+            f"`network` is {network!r}.",
+            field="network",
+            hint="Use True, False, 'loopback', or a tuple of ports such as (443, 80).",
+        )
+    return tuple(sorted(set(ports)))
+
+
+def _placed(path: StrPath, root: str, field: str) -> str:
+    return os.path.normpath(os.path.join(root, os.path.expanduser(path_of(path, field))))
+
+
+def _mounts(*, needed: bool) -> list[Mount]:
+    """None where /proc does not tell: nothing is confined there either. InvalidRequest: but they are needed."""
+    from nacre.sandbox.mount_aliases import read_mounts
+
+    try:
+        return read_mounts()
+    except OSError as error:
+        if not needed:
+            return []
+        raise InvalidRequest(
+            "bad_hidden",
+            f"It cannot be told whether what is hidden is mounted elsewhere, too: {error}.",
+            field="hidden",
+            hint="Mount /proc, or leave `hidden` out.",
+        ) from error
+
+
+def _with_other_names(
+    hidden: tuple[str, ...], ctx: ToolContext, root: str, mounts: list[Mount]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Hidden files with their other names (hard links), and those of which not all names were found.
+    AccessUnavailable: there are such, and the caller does not take less."""
+    if not hidden:
+        return (), ()
+    from nacre.sandbox.hard_links import find_other_names
+
+    near = [root, *(_placed(path, root, "writable") for path in ctx.writable)]
+    found, exposed = find_other_names(hidden, near, {mount.point for mount in mounts})
+    if exposed and not ctx.allow_partial:
+        raise AccessUnavailable(
+            "hidden_has_other_names",
+            f"{exposed[0]!r} is to be hidden and has another name (a hard link), which was not found: the file could "
+            "be read by it.",
+            field="hidden",
+            hint="Name the others in `hidden`, too (`find / -xdev -samefile` lists them), or replace the file by a "
+            "copy of itself; allow_partial=True hides the names that are known.",
+        )
+    return (*hidden, *found), exposed
+
+
+def _shown_elsewhere(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:
+    """Other paths of what is hidden. InvalidRequest: the workspace would be hidden as well."""
+    from nacre.sandbox.mount_aliases import other_paths
+    from nacre.sandbox.workspace import is_below
+
+    others = tuple(other_paths(hidden, mounts))
+    for path in others:
+        if is_below(os.path.realpath(root), path):
+            raise InvalidRequest(
+                "bad_hidden",
+                f"What `hidden` names is also mounted as {path!r}, which holds the workspace {root!r}.",
+                field="hidden",
+                hint="Hide less of it, or unmount one of the two.",
+            )
+    return others
+
+
+def _unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
+    from nacre.sandbox.protected_names import known_names
+
+    known = known_names() if names else ()
+    for name in names:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(name), known, n=1, cutoff=0.75)
+            raise InvalidRequest(
+                "bad_unprotected",
+                f"`unprotected` names {name!r}, which is not among the names that are protected.",
+                field="unprotected",
+                hint=f"Did you mean {near[0]!r}?" if near else "docs/sandbox.md lists them: '.git', 'AGENTS.md', …",
+            )
+    return tuple(name.rstrip("/") for name in names)
+
+
+def _writable(path: StrPath, root: str) -> str:
+    placed = _placed(path, root, "writable")
+    if not os.path.exists(placed):
+        raise InvalidRequest(
+            "writable_missing",
+            f"`writable` names {placed!r}, which does not exist.",
+            field="writable",
+            hint="Make it first, or name the directory above it.",
+        )
+    return placed
+
+
+def limits_for(ctx: ToolContext, profile: Profile) -> Limits:
+    """The caller's, and where he has none the profile's for this access."""
+    given, own = ctx.limits, profile.limits.get(ctx.access, Limits())
+    for name in _COSTS:
+        value = getattr(given, name)
+        kinds = (int, float) if name == "cpu" else (int,)
+        if value is not None and (type(value) not in kinds or not 0 < value <= _BEYOND_MACHINES):
+            raise InvalidRequest(
+                "bad_limit",
+                f"`limits.{name}` is {value!r}.",
+                field=f"limits.{name}",
+                hint="Give a number above 0." if name == "cpu" else "Give a whole number above 0.",
+            )
+    mixed = {name: getattr(given, name) for name in names_in(Limits)}
+    return Limits(**{name: getattr(own, name) if value is None else value for name, value in mixed.items()})

@@ -1,0 +1,273 @@
+"""Request, context and profile in, Plan out: everything that can be wrong with what was asked is found here.
+
+Looks at the file system, changes nothing. Raises `InvalidRequest`, one code per mistake.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from nacre.environment import Environment, build_env, deferred_names
+from nacre.errors import InvalidRequest
+from nacre.planning.access import confine, has_scratch, limits_for
+from nacre.planning.paths import directory_for, output_directory
+from nacre.planning.pipestatus import can_be_asked, stages
+from nacre.planning.validate import encoded, one_of, size_of
+from nacre.profiles import Profile
+from nacre.redact.redactor import Hidden
+from nacre.types import Limits, Plan, Request, ToolContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.sandbox.resolve import Enforceable
+
+    Confines = Callable[[ToolContext, Limits, Mapping[str, str]], Enforceable | None]
+
+_MODES = ("default", "slow", "background")
+_LEFTOVERS = ("keep", "end", "detach", "wait")
+_FOREVER = 1e9
+"""Seconds: who asks for thirty years means without end."""
+_LOOKS_LIKE_MILLISECONDS = 1000
+_BEYOND_WORDS = 10**12
+_NAME_MAX = 64
+_SMALLEST_LOG = 64 * 1024
+_LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "unprotected", "hidden")
+
+
+def plan_for(
+    request: Request,
+    ctx: ToolContext,
+    profile: Profile,
+    inherited: Mapping[str, str],
+    by: Confines = confine,
+    start_in: Callable[[Request, ToolContext], str] = directory_for,
+) -> Plan:
+    """What will be done. `inherited` is the environment to start from, `by` tells what will be enforced, `start_in`
+    where it starts."""
+    text = _text(request.command)
+    _check_lists(ctx)
+    _check_grace(profile)
+    cwd = start_in(request, ctx)
+    timeout, remarks = _timeout(request, profile)
+    yield_after = _yield_after(request)
+    if yield_after is not None and request.timeout is None:
+        timeout = float("inf")  # the profile's is for those who would wait for it
+    background = request.mode == "background"
+    if not background and profile.on_timeout == "promote":
+        yield_after, timeout = min(timeout, yield_after or timeout), float("inf")
+    if yield_after is not None and yield_after >= timeout:
+        yield_after = None
+    _check_stdin(request)
+    leftovers = one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
+    _check_env(request.env)
+    environment = _environment(request, ctx, inherited)
+    limits = limits_for(ctx, profile)
+    confined = by(ctx, limits, environment.values)
+    extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
+    if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
+        extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
+    log = profile.log if limits.log is None else size_of(limits.log, "limits.log", least=_SMALLEST_LOG)
+    spill = profile.spill if limits.spill is None else size_of(limits.spill, "limits.spill")
+    place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
+    return Plan(
+        text=text,
+        bash=bash_path(),
+        cwd=cwd,
+        env={**environment.values, **extra, "PWD": cwd},
+        deferred=deferred_names(request.env),
+        stdin=_stdin(request.stdin),
+        merge=bool(request.merge) or profile.merge or background,
+        timeout=timeout,
+        grace=profile.grace,
+        leftovers="end" if leftovers == "end" else "keep",
+        output=profile.output if limits.output is None else size_of(limits.output, "limits.output"),
+        spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
+        spill_dir=place if ctx.spill_dir is None else output_directory(ctx.spill_dir, "spill_dir"),
+        task_dir=place,
+        spill_name=spill_name(ctx.conversation_id),
+        reusable=not (request.env or ctx.pass_env or ctx.secrets),
+        remarks=remarks,
+        confinement=b"" if confined is None else confined.confinement,
+        scratch=has_scratch(ctx),
+        limits=limits,
+        wanted=None if confined is None else confined.wanted,
+        enforced=() if confined is None else confined.enforced,
+        watched=() if confined is None else confined.watched,
+        repositories=() if confined is None else confined.repositories,
+        mounted=() if confined is None else confined.mounted,
+        covered=() if confined is None else confined.covered,
+        own_code=() if confined is None else confined.own_code,
+        roots=() if confined is None else confined.roots,
+        place=None if confined is None else confined.place,
+        stages=() if background or not can_be_asked(environment.values, limits.open_files) else stages(request.command),
+        apart=background or yield_after is not None or leftovers == "detach",
+        background=background,
+        open_stdin=bool(request.open_stdin),
+        yield_after=yield_after,
+        detach=leftovers == "detach",
+        waits=leftovers == "wait",
+        log=log,
+        log_name=profile.log_name,
+        tasks=profile.tasks if limits.tasks is None else size_of(limits.tasks, "limits.tasks"),
+        hidden=Hidden(ctx.secrets, inherited, environment.values),
+    )
+
+
+def hidden_for(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Hidden:
+    """What no rendering may show, for who has no plan, and no result yet."""
+    return Hidden(ctx.secrets, inherited, _environment(request, ctx, inherited).values)
+
+
+def _environment(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Environment:
+    return build_env(
+        inherited, env=request.env, clear_env=request.clear_env, pass_env=ctx.pass_env, secrets=ctx.secrets
+    )
+
+
+def _text(command: str) -> bytes:
+    if not isinstance(command, str):
+        raise InvalidRequest(
+            "bad_command",
+            f"The command is a {type(command).__name__}, not a string.",
+            field="command",
+            hint="Pass shell text, for example 'ls -la'.",
+        )
+    if not command.strip():
+        raise InvalidRequest("empty_command", "The command is empty.", field="command", hint="Give a shell command.")
+    return encoded(command, "command")
+
+
+def _stdin(stdin: str | bytes | None) -> bytes | None:
+    if stdin is None or isinstance(stdin, bytes):
+        return stdin
+    if not isinstance(stdin, str):
+        raise InvalidRequest(
+            "bad_stdin",
+            f"`stdin` is a {type(stdin).__name__}.",
+            field="stdin",
+            hint="Pass text, bytes, or None for /dev/null.",
+        )
+    return encoded(stdin, "stdin", nul_allowed=True)
+
+
+def _check_lists(ctx: ToolContext) -> None:
+    for field in _LISTS:
+        value = getattr(ctx, field)
+        if isinstance(value, str | bytes | os.PathLike):
+            raise InvalidRequest(
+                f"bad_{field}",
+                f"`{field}` is {value!r}, where several are meant.",
+                field=field,
+                hint=f"Pass ({value!r},).",
+            )
+
+
+def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]]:
+    mode = one_of(request.mode, _MODES, "mode")
+    asked = request.timeout
+    if asked is None:
+        return float("inf") if mode == "background" else profile.slow_timeout if mode == "slow" else profile.timeout, ()
+    most = float("inf") if mode == "background" else profile.max_timeout
+    _check_seconds(asked, "timeout", f"Give seconds above 0 and up to {most:g}.")
+    if asked > _FOREVER and most > _FOREVER:
+        return float("inf"), ()
+    if asked <= most:
+        return float(asked), ()
+    shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
+    remark = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
+    if _LOOKS_LIKE_MILLISECONDS <= asked < _BEYOND_WORDS:
+        remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
+    return profile.max_timeout, (remark,)
+
+
+def _yield_after(request: Request) -> float | None:
+    asked = request.yield_after
+    if asked is None:
+        return None
+    _check_seconds(asked, "yield_after", "Give seconds above 0.")
+    if request.mode == "background":
+        raise InvalidRequest(
+            "bad_yield_after",
+            "`yield_after` has no meaning with mode='background': that is a task from the start.",
+            field="yield_after",
+            hint="Leave one of them out.",
+        )
+    return float(asked)
+
+
+def _check_seconds(asked: object, field: str, hint: str) -> None:
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # nor NaN
+        raise InvalidRequest(f"bad_{field}", f"`{field}` is {asked!r}.", field=field, hint=hint)
+
+
+def _check_grace(profile: Profile) -> None:
+    if not 0 <= profile.grace <= _FOREVER:  # nor NaN
+        raise InvalidRequest(
+            "bad_grace",
+            f"The profile {profile.name!r} gives commands {profile.grace!r} seconds between TERM and KILL.",
+            field="grace",
+            hint="Give it seconds from 0 up: Profile(grace=1.5).",
+        )
+
+
+def _check_stdin(request: Request) -> None:
+    if request.open_stdin and (request.mode != "background" or request.stdin is not None):
+        what = "with `stdin`" if request.mode == "background" else "without mode='background'"
+        raise InvalidRequest(
+            "bad_open_stdin",
+            f"`open_stdin` has no meaning {what}.",
+            field="open_stdin",
+            hint="Start a task with open_stdin=True, and write to it with Tasks.write.",
+        )
+
+
+def _check_env(env: Mapping[str, str]) -> None:
+    if not isinstance(env, Mapping):
+        raise InvalidRequest(
+            "bad_env",
+            f"`env` is a {type(env).__name__}, not a mapping.",
+            field="env",
+            hint='Pass a dict, for example {"NAME": "value"}.',
+        )
+    for name, value in env.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise InvalidRequest(
+                "bad_env",
+                f"The variable {name!r} is a {type(value).__name__}, not a string.",
+                field="env",
+                hint=f"Pass {str(value)!r}." if isinstance(value, int | float | os.PathLike) else "Pass strings only.",
+            )
+        if not name or "=" in name:
+            raise InvalidRequest(
+                "bad_env_name", f"{name!r} cannot name a variable.", field="env", hint="Use a name without '='."
+            )
+        encoded(name, "env")
+        encoded(value, "env")
+
+
+def spill_name(conversation: str) -> str:
+    """What the names of files begin with that are made for a conversation."""
+    safe = re.sub(r"[^\w.-]+", "_", conversation).encode("utf-8", "replace")[:_NAME_MAX].decode("utf-8", "ignore")
+    return f"bash-{safe}" if safe else "bash"
+
+
+def bash_path() -> str:
+    """InvalidRequest: there is none."""
+    path = _find_bash(os.environ.get("PATH", os.defpath))
+    if path is None:
+        raise InvalidRequest(
+            "no_bash", "There is no bash on PATH.", field="command", hint="Install bash, or put it on PATH."
+        )
+    return path
+
+
+@lru_cache(maxsize=8)  # `shutil.which` would take longer to load than all of this module
+def _find_bash(path: str) -> str | None:
+    for directory in path.split(os.pathsep):
+        candidate = os.path.abspath(os.path.join(directory, "bash"))
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None

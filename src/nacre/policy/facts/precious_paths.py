@@ -1,0 +1,188 @@
+"""Which places may not be deleted, or changed with all that is in them: the root, homes, system directories, this one.
+
+A target is text as far as it is known. One that holds something unknown counts as what it becomes when that is empty:
+`"$X"/*` is everything, `"$X"` is nothing. Nothing is looked up: a link may lead elsewhere.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from nacre.base.lazy_regex import later
+from nacre.policy.rule import Around
+from nacre.shell.command import Command
+from nacre.shell.interpreter.state import absolute
+from nacre.shell.symbolic import BRACKET, QUESTION, SOME, STAR, could_be, emptied, has_glob, plain, shown
+
+
+class Kind(Enum):
+    ROOT = auto()
+    HOME = auto()
+    SYSTEM = auto()
+    HERE = auto()
+    """The working directory, all that is in it, or what holds it."""
+    HISTORY = auto()
+    """A repository's `.git`."""
+    MOUNT = auto()
+    OWN = auto()
+    """What a person keeps: `~/Documents`, keys, settings."""
+
+
+class Place(NamedTuple):
+    kind: Kind
+    what: str
+    """In words, for a message."""
+
+
+SYSTEM = frozenset((
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "root",
+    "run", "sbin", "srv", "sys", "usr", "var", "tmp",
+    "Applications", "Library", "System", "Users", "Volumes", "private", "cores",
+))  # fmt: skip
+_BELOW = frozenset((
+    "usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/libexec", "usr/local", "usr/local/bin", "usr/local/lib",
+    "usr/share", "usr/include", "var/lib", "var/log", "var/cache", "var/spool", "private/etc", "private/var",
+))  # fmt: skip
+_SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
+"""What is in them may go; they may not."""
+_ANY = later(
+    rf"[{STAR}{QUESTION}]*{STAR}[{STAR}{QUESTION}]*|\.{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
+    rf"{BRACKET}[!^]\.\]{STAR}"
+)
+_KEPT = later(r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store")
+_DOTS = later(r"\.{1,2}(?:/|$)|/")
+_GIT = later(r"(.*)/\.git(?:/(?:objects|refs))?")
+_HOME = later(r"/(?:home|Users)/[^/]+")
+_LONGEST = 32
+_MOUNT = later(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
+
+
+def precious(target: str, command: Command, around: Around) -> Place | None:
+    """What would be lost if this target went with all that is in it; None if that is its owner's business."""
+    key = "precious", target, command.cwd, command.home, command.settled
+    if key not in around.memo:
+        around.memo[key] = _lost(target, command, around)
+    known = around.memo[key]
+    return known if isinstance(known, Place) else None
+
+
+def _lost(target: str, command: Command, around: Around) -> Place | None:
+    for text in emptied(target):
+        if text == target:
+            return _precious(text, command, around, guessed=False) if text else None
+        place = _precious(text, command, around, guessed=True) if text not in ("", ".") else None
+        if place is not None:
+            return Place(place.kind, f"{place.what}, if what is unknown here is empty")
+    return None
+
+
+def _precious(text: str, command: Command, around: Around, *, guessed: bool) -> Place | None:
+    stem, everything = _without_any(text)
+    path = absolute(stem, command.cwd)
+    return (
+        _here(stem, everything, path, command, around)
+        or _system(path, everything, guessed, command, around)
+        or _history(stem, path, guessed, around)
+        or _mounted(path, around)
+        or _own(path, around)
+    )
+
+
+def lies_in(target: str, command: Command, *directories: str) -> bool:
+    """Whether a target is one of these directories or something in it, as far as it is known."""
+    path = absolute(target, command.cwd)
+    if not path.startswith(directories):
+        return False
+    return any(path == directory or path.startswith(directory + "/") for directory in directories)
+
+
+def brief(path: str) -> str:
+    """For a message."""
+    text = shown(path)
+    return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
+
+
+def _without_any(text: str) -> tuple[str, bool]:
+    """`a/*/` is all that is in `a`."""
+    stem, everything = text, False
+    while stem:
+        head, slash, last = stem.rstrip("/").rpartition("/")
+        if not _ANY.fullmatch(last):
+            break
+        stem, everything = head + slash, True
+    return stem or ".", everything
+
+
+def _here(stem: str, everything: bool, path: str, command: Command, around: Around) -> Place | None:
+    what = ""
+    named = stem.startswith("/") or (".." not in stem and _moved(command, around))
+    if not named and not _DOTS.sub("", stem):
+        if ".." in stem:
+            what = "what holds the working directory"
+        else:
+            what = "everything in the working directory" if everything else "the working directory"
+    for cwd in (around.cwd,) if named else (around.cwd, command.cwd):
+        if cwd == path:
+            what = what or "the working directory"
+        elif cwd.startswith(path + "/"):
+            what = what or f"{brief(path)}, which holds the working directory"
+    if not what:
+        return None
+    return _system(path, everything, False, command, around) or Place(Kind.HERE, what)
+
+
+def _moved(command: Command, around: Around) -> bool:
+    """After `cd build && …`: the working directory of the command is not the caller's, and surely so."""
+    place = command.cwd
+    if place.endswith(f"/{STAR}"):  # one of several, as in `cd "$x" && …`
+        place = place[:-1]
+        return command.settled and not around.cwd.startswith(place) and plain(place)
+    return command.settled and place != around.cwd and plain(place)
+
+
+def _system(path: str, everything: bool, guessed: bool, command: Command, around: Around) -> Place | None:
+    name = path[1:] if path.startswith("/") else None
+    if name is None:
+        return None
+    if not name:
+        return Place(Kind.ROOT, "the whole file system")
+    if name in ("home", "Users", "root"):
+        return Place(Kind.HOME, f"the home directories in {brief(path)}")
+    if path in (around.home, command.home) or _HOME.fullmatch(path):
+        return None if path.endswith("/" + SOME) else Place(Kind.HOME, f"the home directory {brief(path)}")
+    if name in _SCRATCH and (everything or guessed):
+        return None
+    if guessed and name[0].isupper():  # `"$project"/Library`
+        return None
+    if name in SYSTEM or name in _BELOW or (has_glob(name) and _may_be_system(name)):
+        return Place(Kind.SYSTEM, f"the system directory {brief(path)}")
+    return None
+
+
+def _may_be_system(name: str) -> bool:
+    return any(each.count("/") == name.count("/") and could_be(name, each) for each in SYSTEM | _BELOW)
+
+
+def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | None:
+    """`.git`, but not that of a copy which lies inside the working directory or among scratch files."""
+    found = _GIT.fullmatch(path) if "/.git" in path else None
+    if not found or guessed:
+        return None
+    by_name = "/" in stem.rstrip("/").removeprefix("./")
+    if found[1] != around.cwd and (found[1].startswith("/tmp/") or (by_name and found[1].startswith(around.cwd + "/"))):
+        return None
+    return Place(Kind.HISTORY, "a repository's whole history")
+
+
+def _mounted(path: str, around: Around) -> Place | None:
+    if path != "/tmp" and (path in around.mounts or _MOUNT.fullmatch(path)):
+        return Place(Kind.MOUNT, f"all that is mounted at {brief(path)}")
+    return None
+
+
+def _own(path: str, around: Around) -> Place | None:
+    home, _, name = path.rpartition("/")
+    if home and home == around.home and _KEPT.fullmatch(name):
+        return Place(Kind.OWN, f"all that the user keeps in {brief(path)}")
+    return None

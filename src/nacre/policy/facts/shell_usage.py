@@ -1,0 +1,91 @@
+"""Shells as a rule sees them: which programs they are, and whether one takes its commands from a pipe."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Iterator
+
+from nacre.base.lazy_regex import later
+from nacre.policy.rule import Hit
+from nacre.shell import Command, Script
+from nacre.shell.programs.shells import SHELLS, is_interpreter, shell_options
+from nacre.shell.symbolic import whole
+
+_STATEMENT = later(r"(?:^|[\n;{])\s*$")
+"""What stands before a statement, in most languages."""
+_RUN = later(
+    r"\b(?:exec|eval|system|popen|execSync|shell_exec|passthru|Function|getoutput|check_output|check_call|run|call|Popen)"
+    r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
+)
+"""What stands before text that is run."""
+
+
+def is_shell(program: str) -> bool:
+    """Of a word that names a program, perhaps by its path."""
+    return program.rsplit("/", 1)[-1] in SHELLS
+
+
+def takes_orders(command: Command) -> bool:
+    """A shell that executes whatever it reads, and nobody knows what that will be."""
+    if not is_shell(command.name):
+        return False
+    flags, _, rest = shell_options(command.argv)
+    if "c" in flags or (rest and "s" not in flags):
+        return False
+    return not command.stdin or not whole(command.stdin)
+
+
+def executes(command: Command, mark: str) -> Hit | None:
+    """Text of this origin is run: it is a command itself, or code in another language, not only data in it."""
+    if mark in "".join(command.argv[:1]):
+        outer = command.parent
+        while outer is not None and mark not in (outer.script or ""):
+            outer = outer.parent
+        return Hit(words="$(…)" if outer is None else outer.words)
+    code = command.script
+    if not code or mark not in code or not is_interpreter(command.name):  # what a shell reads has been followed
+        return None
+    from nacre.shell.programs.code_literals import QUOTED  # slow
+
+    quoted = [found.span() for found in QUOTED.finditer(code)]
+    at = code.find(mark)
+    while at >= 0:
+        before = code[max(0, at - 200) : at]
+        span = bisect(quoted, (at, at)) - 1
+        inside = span >= 0 and quoted[span][0] < at < quoted[span][1]
+        if _RUN.search(before) or (not inside and _STATEMENT.search(before)):
+            return Hit()
+        at = code.find(mark, at + 1)
+    return None
+
+
+def piped(
+    script: Script, writes: Callable[[Command], bool], reads: Callable[[Command], bool], *, through: bool = False
+) -> tuple[int, int, Hit] | None:
+    """Where one command writes into a pipe that another one reads; `through`: or that leads there by others."""
+    fed: dict[int, Command] = {}
+    for command in script.commands:
+        if command.pipe_out and command.pipe_out not in fed and not command.calls:
+            first = command if writes(command) else fed.get(command.pipe_in) if through else None
+            if first is not None:
+                fed[command.pipe_out] = first
+    if fed:
+        for command in script.commands:
+            if command.pipe_in in fed and not command.calls and reads(command):
+                return *_span(fed[command.pipe_in], command), Hit()
+    return None
+
+
+def _span(first: Command, last: Command) -> tuple[int, int]:
+    """From one command to another, with all of the text that only one of them stands in."""
+    around = [each.parent for each in _with_parents(first)]
+    common = next(each.parent for each in _with_parents(last) if each.parent in around)
+    ends = [each for command in (first, last) for each in _with_parents(command) if each.parent is common]
+    return min(each.start for each in ends), max(each.end for each in ends)
+
+
+def _with_parents(command: Command) -> Iterator[Command]:
+    here: Command | None = command
+    while here is not None:
+        yield here
+        here = here.parent

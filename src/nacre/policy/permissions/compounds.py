@@ -1,0 +1,38 @@
+"""The parts of a compound as texts, each with single blanks, for rules that name a compound. Pure.
+
+No parser: it knows quotes and the operators between commands, and nothing of what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nacre.base.lazy_regex import later
+
+_TOKEN = later(r"""(?s:'[^']*'|"(?:\\.|[^"\\])*"|\\.)|&?>+[&|]?|<+&?|(\|\||&&|;;?|\n)|(\|&?)|(&)|[^'"\\&>|<;\n]+|.""")
+_OPENING = later(r"(?:(?:[({!]|if|then|elif|else|do|while|until|time) ?)*")
+_CLOSING = " )}"
+
+
+def parts(text: str) -> tuple[list[str], list[str]]:
+    """The pipelines of it, and the operators between them."""
+    found: list[list[str]] = [[]]
+    between = []
+    for token in _TOKEN.finditer(text):
+        if token[1] or token[3]:
+            found.append([])
+            between.append(token[0])
+        else:
+            found[-1].append(" | " if token[2] else token[0])
+    return [" ".join("".join(part).split()) for part in found], between
+
+
+def compounds(text: str, length: int) -> Iterator[str]:
+    """Each run of so many pipelines in it, as one would write it."""
+    found, between = parts(text)
+    for start in range(len(found) - length + 1):
+        run = found[start]
+        for place in range(start, start + length - 1):
+            run += f" {between[place]} {found[place + 1]}"
+        yield run
+        yield run[_OPENING.match(run).end() :].rstrip(_CLOSING)  # type: ignore[union-attr]  # it matches nothing, too

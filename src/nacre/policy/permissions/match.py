@@ -1,0 +1,202 @@
+"""Script and Permissions → what they say of it, and by which rule. Touches nothing.
+
+Every command that would run is a part: those of compounds, substitutions and functions, what wrappers run, what a shell
+is given to read. A part that a rule denies denies all of it, then one that asks asks. To be allowed, every part must be
+(`nacre.policy.permissions.coverage`). A rule that denies or asks sees a program by whatever path, behind any wrapper,
+in any quotes, through git's own options; it does not see what only running the command would tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.policy.permissions.globs import fits
+from nacre.policy.permissions.patterns import SEPARATOR, STAR, Pattern, Permissions, pattern_of
+from nacre.shell import Command, Script
+from nacre.shell.option_tables import SHAPES
+from nacre.shell.symbolic import could_be, has_glob, least
+from nacre.verdict import Decision
+
+
+@frozen
+class Permit:
+    """What permission rules say. `decision` is None where they say nothing."""
+
+    decision: Decision | None = None
+    rule: str = ""
+    """As it is written; of what is allowed, the first that was needed."""
+    command: Command | None = None
+    """The part that it is about; None for the whole."""
+
+
+NOTHING = Permit()
+_HOME = later(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)")
+
+
+def permit(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
+    """`cwd`: where it would run. What is allowed is allowed there and below."""
+    stopped = stopped_by(script, permissions)
+    if stopped.decision is not None or not permissions.allow:
+        return stopped
+    return allowed_by(script, permissions, cwd=cwd)
+
+
+def stopped_by(script: Script, permissions: Permissions) -> Permit:
+    """Only what denies or asks."""
+    for rules, decision in ((permissions.deny, Decision.REFUSE), (permissions.ask, Decision.ASK)):
+        patterns = [pattern for rule in rules if (pattern := pattern_of(rule)) is not None]
+        if patterns and (found := _stopped(script, patterns)) is not None:
+            return Permit(decision, found[0].rule, found[1])
+    return NOTHING
+
+
+def allowed_by(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
+    """Only what allows."""
+    from nacre.policy.permissions.coverage import covering  # for those who have been asked
+
+    patterns = [pattern for rule in permissions.allow if (pattern := pattern_of(rule, stops=False)) is not None]
+    rule = covering(script, patterns, cwd) if patterns else None
+    return NOTHING if rule is None else Permit(Decision.ALLOW, rule.rule)
+
+
+def _stopped(script: Script, patterns: list[Pattern]) -> tuple[Pattern, Command | None] | None:
+    about_words: dict[str, list[Pattern]] = {}
+    anywhere: list[Pattern] = []
+    for pattern in patterns:
+        if pattern.everything:
+            return pattern, None
+        if pattern.text:
+            if _is_among(pattern, script):
+                return pattern, None
+        elif pattern.named and ">" not in pattern.words[0]:
+            about_words.setdefault(pattern.words[0].rpartition("/")[2], []).append(pattern)
+        else:
+            anywhere.append(pattern)
+    for command in _read_and_run(script):
+        near = about_words.get(command.name, [])
+        if has_glob(command.name):
+            near = [pattern for name, each in about_words.items() if could_be(command.name, name) for pattern in each]
+        elif command.assigned:
+            near = [*near, *(each for name in command.assigned for each in _assigning(name, about_words))]
+        for pattern in (*near, *anywhere):
+            said = any(says(pattern, words, command.home) for words in _said(command, pattern))
+            if said or _has_its_options(command, pattern):
+                return pattern, command
+    return None
+
+
+def _is_among(pattern: Pattern, script: Script) -> bool:
+    """A compound that a rule names: as a text, anywhere in it."""
+    from nacre.policy.permissions.compounds import compounds
+
+    texts = dict.fromkeys((script.text, *(each.script for each in script.commands if each.script is not None)))
+    named = [pattern.text, pattern.text.removesuffix(f" {STAR}")]
+    wholes = (" ".join(text.split()) for text in texts)
+    runs = (run for text in texts for run in compounds(text, pattern.parts))
+    return any(fits(each.split(STAR), text) for text in (*wholes, *runs) for each in named)
+
+
+def _read_and_run(script: Script) -> Iterator[Command]:
+    """Its commands, and files that a shell is given to read, as if they were called by their names."""
+    for command in script.commands:
+        if command.calls:
+            continue
+        yield command
+        if words := _file_to_read(command):
+            yield Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
+
+
+def _file_to_read(command: Command) -> tuple[str, ...]:
+    if command.name in (".", "source"):
+        return command.args
+    if not command.name.endswith("sh"):
+        return ()
+    from nacre.shell.programs.shells import SHELLS, shell_options  # it is loaded for them anyway
+
+    flags, _, rest = shell_options(command.argv) if command.name in SHELLS else ("c", [], ())
+    return () if "c" in flags or "s" in flags else tuple(rest)
+
+
+def _assigning(name: str, about: dict[str, list[Pattern]]) -> Iterator[Pattern]:
+    for word, patterns in about.items():
+        if word.startswith(f"{name}="):
+            yield from patterns
+
+
+def says(pattern: Pattern, words: tuple[str, ...], home: str) -> bool:
+    """Whether these words are what it names. `~` and `$HOME` in a rule are what they are in a command."""
+    text = SEPARATOR.join(words)
+    named = SEPARATOR.join([_HOME.sub(lambda _: home, word) for word in pattern.words])
+    return fits(named.split(STAR), text) or (pattern.more and fits([*(named + SEPARATOR).split(STAR), ""], text))
+
+
+def _said(command: Command, pattern: Pattern) -> Iterator[tuple[str, ...]]:
+    """Its words, in all the ways in which somebody may have meant them who denies them."""
+    words = tuple(_taken(word, pattern) for word in (command.name, *command.args))
+    yield words
+    if command.argv[:1] != words[:1]:
+        yield command.argv
+    if "/" in pattern.words[0] and pattern.words[0].endswith(f"/{command.name}"):
+        yield (pattern.words[0], *words[1:])  # by another path
+    yield tuple(" ".join(words).split())
+    yield tuple(filter(None, map(least, words)))  # `git $OPTIONS push`
+    if command.assigned:
+        yield (*(f"{name}={value}" for name, value in command.assigned.items()), *words)
+    if pattern.writes:
+        for opened in (written(command), *_overwritten(command)):
+            yield (*words, *opened)
+            yield opened
+    if command.name == "git":
+        from nacre.policy.rules.git._git import Git, git_call
+
+        git_call(command)
+        if isinstance(known := command.memo["git"], Git):
+            yield ("git", known.sub, *known.args)
+    if pattern.more:
+        yield (command.name, *command.operands())
+        yield (command.name, *_without_options(command))
+
+
+def _has_its_options(command: Command, pattern: Pattern) -> bool:
+    """`rm -rf` is `rm -r x -f`: options stand anywhere, and in any company."""
+    options = [word for word in pattern.words[1:] if word[:1] == "-"]
+    if not options or not pattern.more or pattern.named < len(pattern.words) or "--" in options:
+        return False
+    operands = [word for word in pattern.words[1:] if word[:1] != "-"]
+    if not any(list(given)[: len(operands)] == operands for given in (command.operands(), _without_options(command))):
+        return False
+    letters = [f"-{letter}" for word in options if word[1:2] != "-" and len(word) < 5 for letter in word[1:]]
+    return all(map(command.has, (*letters, *(word for word in options if word[1:2] == "-" or len(word) >= 5))))
+
+
+def _without_options(command: Command) -> Iterator[str]:
+    """What is left when each option has taken the word after it: `kubectl -n web delete pod`. Of programs whose options
+    are known, `operands` says it better."""
+    if command.name in SHAPES or command.name == "git":
+        return
+    before = ""
+    for word in command.args:
+        if word[:1] != "-" and (before[:1] != "-" or "=" in before):
+            yield word
+        before = word
+
+
+def _overwritten(command: Command) -> Iterator[tuple[str, ...]]:
+    """Each of its redirections that write, as if it were the simple one: `2>>` is no less a write than `>`."""
+    for each in command.redirects:
+        if each.writes:
+            yield (">", each.target)
+
+
+def _taken(word: str, pattern: Pattern) -> str:
+    """A word that is a glob is taken for one that the rule names."""
+    return next((name for name in pattern.words if could_be(word, name)), word) if has_glob(word) else word
+
+
+def written(command: Command) -> tuple[str, ...]:
+    """Its redirections that write, as words."""
+    return tuple(
+        word for each in command.redirects if each.writes for word in (f"{each.descriptor}{each.operator}", each.target)
+    )

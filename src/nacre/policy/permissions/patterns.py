@@ -1,0 +1,181 @@
+"""Permission rules in the syntax that agents share, `Bash(git push:*)`: three lists of texts, and what each says.
+
+    Bash                every command; so does Bash(*)
+    Bash(ls)            these words and no others
+    Bash(git push:*)    these words, and any after them; so does Bash(git push *)
+    Bash(ls*)           a star is any text, blanks too, wherever it stands
+    Bash(make > *)      a redirection that writes is allowed by a rule that names one
+    Bash(a && b)        a compound: as a text; denied wherever it stands, allowed as a whole
+
+Rules of other tools (`Read(…)`, `mcp__…`) are none of ours. Data and its reading;
+`nacre.policy.permissions.match` applies it.
+The contract is https://code.claude.com/docs/en/permissions, as of 2026-11-16 (it names version 2.1.211).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.errors import InvalidPolicy
+
+TOOL = "Bash"
+STAR = "\ufdef"
+"""Any text. No text that the checker reads has this character."""
+SEPARATOR = "\0"
+"""Between words: no word has it."""
+_COMPOUND = frozenset("|;&\n")
+_OTHERS = later(r"[A-Z]\w*$|mcp__|[\w*]*\*[\w*]*$")
+"""Names of other tools, or of many. What is none of these was meant for a command, and would forbid nothing."""
+_SHELLS = frozenset(("bash", "sh", "shell", "run_shell_command"))
+"""What others call it."""
+_SYSTEM = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
+
+
+@frozen(kw_only=True)
+class Permissions:
+    """Rules as they are written. Deny goes before ask, ask before allow, however special a rule is."""
+
+    allow: tuple[str, ...] = ()
+    """Answer what the checker asks; they lift nothing that it refuses."""
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("allow", "ask", "deny"):
+            rules = getattr(self, name)
+            if isinstance(rules, str):
+                raise InvalidPolicy(f"{name}={rules!r} is one text. Give a list of rules: {name}=({rules!r},)")
+            object.__setattr__(self, name, tuple(rules))
+            for rule in rules:
+                pattern_of(rule)
+
+    def __bool__(self) -> bool:
+        return bool(self.allow or self.ask or self.deny)
+
+
+@frozen(kw_only=True)
+class Pattern:
+    """What one rule says of a command."""
+
+    rule: str
+    words: tuple[str, ...] = ()
+    """With `STAR` for what may be anything. None at all: every command."""
+    more: bool = False
+    """Any other words may follow."""
+    writes: bool = False
+    """It names a redirection."""
+    text: str = ""
+    """Of a compound: all of it, with single blanks, also around operators."""
+    parts: int = 0
+    """… and how many pipelines it is."""
+    source: str = ""
+    """… and as it was written."""
+
+    @property
+    def everything(self) -> bool:
+        return not self.words and not self.text
+
+    @property
+    def named(self) -> int:
+        """How many words it names from the first one on, before a star may be anything."""
+        return next((place for place, word in enumerate(self.words) if STAR in word), len(self.words))
+
+    @property
+    def exact(self) -> bool:
+        """Nothing in it may be anything."""
+        return not self.more and STAR not in "".join((*self.words, self.text))
+
+
+@lru_cache(2048)
+def pattern_of(rule: str, *, stops: bool = True) -> Pattern | None:
+    """None: it is about other tools. `stops`: of a rule that asks or denies; only there a tool's name may be a glob.
+
+    InvalidPolicy: it cannot be meant.
+    """
+    if not isinstance(rule, str):
+        raise InvalidPolicy(f"{rule!r} is no permission rule. Write a text such as 'Bash(git push:*)'.")
+    tool, opened, rest = rule.strip().partition("(")
+    tool = tool.strip()
+    if not _is_ours(tool, stops=stops):
+        if tool.lower() in _SHELLS or not _OTHERS.match(tool):
+            raise InvalidPolicy(f"The permission rule {rule!r} is about no tool. Write Bash(…) around the command.")
+        return None
+    if opened and not rest.endswith(")"):
+        raise InvalidPolicy(f"The permission rule {rule!r} has no closing parenthesis.")
+    if not opened:
+        return Pattern(rule=rule)
+    return _read(rule, rest[:-1].strip())
+
+
+def _is_ours(tool: str, *, stops: bool) -> bool:
+    if "*" not in tool or not stops:
+        return tool == TOOL
+    from nacre.policy.permissions.globs import fits
+
+    return fits(tool.split("*"), TOOL)
+
+
+def _read(rule: str, text: str) -> Pattern:
+    from nacre.shell.symbolic import clean
+
+    text = clean(text)
+    if text.endswith(":*"):
+        text = text[:-2] + " *"
+    if text.strip() == "*":
+        return Pattern(rule=rule)
+    words, compound = _words(text)
+    if compound:
+        from nacre.policy.permissions.compounds import compounds, parts
+
+        length = len(parts(text)[0])
+        whole = next(compounds(text, length)).replace("*", STAR)
+        return Pattern(rule=rule, text=whole, parts=length, source=text)
+    more = words[-1:] == [STAR]
+    words = words[:-1] if more else words
+    if not words:
+        raise InvalidPolicy(f"The permission rule {rule!r} names no command. Write Bash(ls:*), or Bash for every one.")
+    if STAR not in words[0]:
+        words[0] = program(words[0])
+    return Pattern(
+        rule=rule, words=tuple(words), more=more, writes=any(word.lstrip("&012")[:1] == ">" for word in words)
+    )
+
+
+def program(word: str) -> str:
+    """A program of the system by its name, any other by the path that was given."""
+    directory, slash, name = word.rpartition("/")
+    return name if slash and name and directory in _SYSTEM else word
+
+
+def _words(text: str) -> tuple[list[str], bool]:
+    """As a shell would split them; and whether there is an operator between them."""
+    words: list[str] = []
+    word, quote, begun, position = "", "", False, 0
+    while position < len(text):
+        letter = text[position]
+        position += 1
+        if letter == "\\" and quote != "'" and position < len(text):
+            word, begun, position = word + text[position], True, position + 1
+        elif quote and letter == quote:
+            quote = ""
+        elif quote or letter not in " \t'\"<>|;&\n":
+            word, begun = word + (STAR if letter == "*" else letter), True
+        elif letter in "'\"":
+            quote, begun = letter, True
+        elif letter in "<>" or (letter == "&" and text[position : position + 1] == ">"):
+            end = position
+            while end < len(text) and text[end] in "<>&|":
+                end += 1
+            operator = text[position - 1 : end]
+            if word.isdigit():
+                operator, begun = word + operator, False
+            words += [word, operator] if begun else [operator]
+            word, begun, position = "", False, end
+        elif letter in _COMPOUND:
+            return words, True
+        elif begun:
+            words.append(word)
+            word, begun = "", False
+    return ([*words, word] if begun else words), False

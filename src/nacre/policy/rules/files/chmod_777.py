@@ -1,0 +1,63 @@
+"""chmod-777: making a whole tree writable for everybody.
+
+Why      every account on the machine may then change the files, programs and keys among them; the old modes are lost.
+Instead  give the owner what is missing: `chmod -R u+rwX dir`; one file by its name.
+Misses   a mode that only running it would tell; access lists (`setfacl`).
+"""
+
+from __future__ import annotations
+
+from nacre.base.lazy_regex import later
+from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.shell.command import Command
+from nacre.shell.symbolic import STAR
+from nacre.verdict import Decision
+
+_OPENS = later(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
+"""A part of a mode that lets others write."""
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    spread = command.parent is not None and command.parent.name in ("find", "xargs") and command.argv[-1].endswith(STAR)
+    if not (spread or command.has("-R", "--recursive")) or command.has("--reference"):
+        return None
+    mode, *targets = command.operands() or [""]
+    opens = any(map(_OPENS.fullmatch, mode.split(",")))
+    return hit_at(((target, Hit()) for target in targets or [""]), command) if opens else None
+
+
+RULE = Rule(
+    id="chmod-777",
+    decision=Decision.REFUSE,
+    reason="would let everybody write to the whole tree",
+    instead="give the owner what is missing: `chmod -R u+rwX dir`",
+    commands=("chmod",),
+    finds=finds,
+    hits=(
+        "chmod -R 777 .",
+        "find . -type d -exec chmod 777 {} +",
+        "find . -print0 | xargs -0 chmod 777",
+        "chmod 777 -R dist",
+        "chmod --rec 0777 build",
+        "chmod -vR 1777 data",
+        "chmod -R 666 .",
+        "chmod -R a+rwx .",
+        "chmod -R ugo+rwX src",
+        "chmod -R u=rwx,g=rwx,o=rwx src",
+        "chmod -R o+w .",
+        "sudo chmod -R a=rwx /var/www",
+        "bash -c 'chmod -Rf 777 ./data'",
+        "m=777; chmod -R $m .",
+    ),
+    passes=(
+        "chmod 777 file",
+        "chmod -R 755 dist",
+        "chmod -R u+rwX,go+rX .",
+        "chmod -R go-w .",
+        "chmod -R o-w .",
+        "chmod -R +x bin",
+        "chmod -R g+w shared",
+        "chmod +x 777.sh",
+        "echo chmod -R 777 /",
+    ),
+)

@@ -1,0 +1,69 @@
+"""find-delete-root: `find` deleting all it finds in the root, a home or a system directory.
+
+Why      nothing brings it back; `-type f` alone is no choice.
+Instead  start in the directory that is meant, and say which files: `find build -name '*.o' -delete`.
+Misses   a choice that happens to fit everything (`-size +0`); a name that is put into a text (`-exec sh -c 'rm {}'`);
+         `find-delete` looks at the working directory.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.facts.find_usage import deletes_all, deletes_found, places
+from nacre.policy.facts.precious_paths import Kind, Place
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if command.name in ("rm", "unlink"):
+        if command.parent is None:
+            return None
+        place = deletes_found(command, around)
+        return None if place is None else _hit(place, "every file of ")
+    if not deletes_all(command):
+        return None
+    return next((hit for place in places(command, around) if (hit := _hit(place))), None)
+
+
+def _hit(place: Place, what: str = "") -> Hit | None:
+    if place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+        return None
+    return Hit(reason=f"would delete {what}{place.what}", floor=place.kind in (Kind.ROOT, Kind.HOME))
+
+
+RULE = Rule(
+    id="find-delete-root",
+    decision=Decision.REFUSE,
+    reason="would delete all that it finds in a system directory",
+    instead="start in the directory that is meant and say which files: `find build -name '*.o' -delete`",
+    commands=("find", "gfind", "rm", "unlink"),
+    finds=finds,
+    hits=(
+        "find / -delete",
+        "find / -type f -delete",
+        "find -L / -xdev -delete",
+        "find / -name '*' -delete",
+        "find / -delete -name '*.pyc'",
+        "find ~ -mindepth 1 -delete",
+        "sudo find /usr -delete",
+        "cd / && find . -delete",
+        "bash -c 'find \"$HOME\" -delete'",
+        "find / -depth -execdir rm -f {} ';'",
+        "find / -type f -exec sh -c 'rm \"$1\"' _ {} \\;",
+        "find ~ -type f -exec sudo rm {} +",
+        "fd -t f . / -X rm",
+    ),
+    passes=(
+        "find . -name '*.pyc' -delete",
+        "find /tmp/x -type f -mtime +7 -delete",
+        "find /tmp -mindepth 1 -delete",
+        "find build -delete",
+        "find / -name '*.conf'",
+        "find /var/log -name '*.gz' -delete",
+        "find ~/.cache/pip -delete",
+        "echo find / -delete",
+        "find /usr -name '*.pyc' -exec sh -c 'rm \"$1\"' _ {} \\;",
+        "fd -e log . /var/log -x rm",
+    ),
+)

@@ -1,0 +1,103 @@
+"""interpreter-destroys: deleting precious places from a one-liner or here-document in another language.
+
+Why      `shutil.rmtree(os.getcwd())` is `rm -rf .` in other words. Commands that such code starts are read as if they
+         stood in the script; this rule is about its own calls.
+Instead  name the directory: `shutil.rmtree("build")`.
+Misses   a path that comes from a variable, an argument or a file; code in files that are already there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.base.lazy_regex import later
+from nacre.policy.facts.precious_paths import Kind, precious
+from nacre.policy.rule import CODE, Around, Hit, Rule
+from nacre.shell import Command
+from nacre.shell.programs.shells import SHELLS
+from nacre.shell.symbolic import globbed
+from nacre.verdict import Decision
+
+_STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
+_TREE = (
+    r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
+    r"rimraf(?:\.sync)?|Deno\.remove(?:Sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
+)
+_CALLS = later(_TREE)
+_GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s?[(\[]?\s?"
+_PATHS = (
+    re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s?|os\.path\.expanduser\(\s?)*{_STRING}"),
+    re.compile(rf"\b{_TREE}{_GLOB}{_STRING}"),
+    re.compile(rf"\bfor\s(\w+)\sin\s{_GLOB}{_STRING}.{{0,400}}?\b{_TREE}\1\b", re.DOTALL),
+    re.compile(rf"\b{_GLOB}{_STRING}\s?\)?\s?\.(?:each|forEach)\b.{{0,400}}?\b{_TREE}", re.DOTALL),
+)
+_HERE = later(
+    rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)"
+)
+_HOME = later(
+    rf"\b{_TREE}(?:(?:pathlib\.)?Path\.home\(\)|(?:require\(.os.\)|os)\.homedir\(\)|process\.env\.HOME|Dir\.home|"
+    rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s?[,)]"
+)
+_BLANKS = later(r"\s{2,}")
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    code = command.script
+    if not code or command.name in SHELLS or not _CALLS.search(code):
+        return None
+    from nacre.shell.programs.code_literals import QUOTED  # slow
+
+    code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
+    quoted = [found.span() for found in QUOTED.finditer(code)]
+    for pattern in _PATHS:
+        for found in pattern.finditer(code):
+            path = next((each for each in reversed(found.groups()) if each is not None), "")
+            path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
+            place = precious(globbed(path), command, around)
+            if place is not None and not _inside(found.start(), quoted):
+                lost = place.kind in (Kind.ROOT, Kind.HOME)
+                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}", floor=lost)
+    for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
+        if (bare := pattern.search(code)) and not _inside(bare.start(), quoted):
+            return Hit(words=bare[0] + "…)", reason=f"would delete {what}", floor=pattern is _HOME)
+    return None
+
+
+def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start < position < end for start, end in spans)
+
+
+RULE = Rule(
+    id="interpreter-destroys",
+    decision=Decision.REFUSE,
+    reason="would delete what cannot be brought back",
+    instead='name the one directory that has to go, as in `shutil.rmtree("build")`',
+    commands=(CODE,),
+    finds=finds,
+    hits=(
+        "python3 -c \"import shutil; shutil.rmtree('/')\"",
+        "python3 -c 'import shutil, os; shutil.rmtree(os.getcwd())'",
+        "python3 -c 'import shutil, pathlib; shutil.rmtree(pathlib.Path.home())'",
+        "python3 -c 'import shutil; shutil.rmtree(\".\")'",
+        "python3 - <<'EOF'\nimport glob, shutil\nfor f in glob.glob(\"/*\"):\n    shutil.rmtree(f)\nEOF",
+        "node -e \"require('fs').rmSync('/', {recursive: true, force: true})\"",
+        "node -e 'require(\"fs-extra\").removeSync(process.cwd())'",
+        "node -e \"require('rimraf').sync('/etc'); rimraf.sync('/etc')\"",
+        "ruby -rfileutils -e 'FileUtils.rm_rf(Dir.glob(\"*\"))'",
+        "sudo ruby -e 'FileUtils.rm_rf Dir.home, secure: true'",
+        "perl -MFile::Path -e 'File::Path::remove_tree(\"/\")'",
+        "perl -MFile::Path=rmtree -e 'rmtree($ENV{HOME})'",
+        "echo \"import shutil; shutil.rmtree('/etc')\" | python3",
+    ),
+    passes=(
+        "python3 -c \"import shutil; shutil.rmtree('build', ignore_errors=True)\"",
+        "python3 -c 'import shutil; shutil.rmtree(\"/tmp/x\")'",
+        "node -e \"require('fs').rmSync('dist', {recursive: true, force: true})\"",
+        "python3 -c 'print(\"never call shutil.rmtree(os.getcwd())\")'",
+        "python3 -c 'import os; print(os.getcwd())'",
+        "python3 - <<'EOF'\n# shutil.rmtree('/') would be bad\nprint(1)\nEOF",
+        "ruby -rfileutils -e 'FileUtils.rm_rf(Dir.glob(\"tmp/*\"))'",
+        "python3 -c 'import shutil; shutil.rmtree(tmp)'",
+        "grep -rn 'shutil.rmtree(\"/\")' src",
+    ),
+)

@@ -1,0 +1,47 @@
+"""move-history: moving a repository's `.git` away.
+
+Why      what is left is no repository, and in a scratch directory the history does not last.
+Instead  `cp -a .git` or `git clone --mirror`, if a copy is wanted.
+Misses   `mv` of the directory that holds it; `.[!.]*`.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.facts.precious_paths import Kind, precious
+from nacre.policy.facts.writes import Deed, changes
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    for deed, target in changes(command):
+        if deed is Deed.TAKES and ".git" in target and (place := precious(target, command, around)):
+            return Hit() if place.kind is Kind.HISTORY else None
+    return None
+
+
+RULE = Rule(
+    id="move-history",
+    decision=Decision.ASK,
+    reason="would move away a repository's whole history",
+    instead="`git clone --mirror . ../copy.git`, if a copy is wanted",
+    commands=("mv",),
+    finds=finds,
+    hits=(
+        "mv .git /tmp",
+        "mv -f ./.git ../backup",
+        "mv .git .git.bak",
+        "mv -t /tmp .git",
+        "cd src && mv ../.git /tmp",
+        "sudo mv .git /tmp/x",
+    ),
+    passes=(
+        "mv template/.git .",
+        "mv .gitignore .git-ignore",
+        "mv .git/hooks/pre-commit.sample .git/hooks/pre-commit",
+        "mv .github ..",
+        "cp -a .git /tmp",
+        "mv /tmp/x/.git /tmp/y",
+    ),
+)

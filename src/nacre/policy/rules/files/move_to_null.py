@@ -1,0 +1,51 @@
+"""move-to-null: moving a file to /dev/null, which deletes it, or puts it in the place of the device.
+
+Why      as root the file replaces /dev/null and every program that writes there fills it; otherwise it is lost.
+Instead  `rm file`, if it should go.
+Misses   other devices; a target that only running it would tell.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.facts.writes import Deed, changes
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.shell import Command
+from nacre.shell.interpreter.state import absolute
+from nacre.verdict import Decision
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    redirected = [each.target for each in command.redirects]
+    for deed, target in changes(command):
+        if deed is Deed.FILLS and target not in redirected and absolute(target, command.cwd) == "/dev/null":
+            return Hit()
+    return None
+
+
+RULE = Rule(
+    id="move-to-null",
+    decision=Decision.REFUSE,
+    reason="would lose the file, or put it in the place of /dev/null",
+    instead="`rm` with the name of the file, if it should go",
+    commands=("mv",),
+    finds=finds,
+    hits=(
+        "mv x /dev/null",
+        "mv -f src /dev/null",
+        "sudo mv a.txt b.txt /dev/null",
+        "mv -- x /dev//null",
+        "mv -t /dev/null src",
+        "cd /dev && mv /tmp/x null",
+        "bash -c 'mv x /dev/./null'",
+        "find . -name '*.log' -exec mv {} /dev/null \\;",
+    ),
+    passes=(
+        "mv a b > /dev/null",
+        "mv a b 2>/dev/null || true",
+        "cp x /dev/null",
+        "cat x > /dev/null",
+        "mv null /tmp/dev/null",
+        "echo mv x /dev/null",
+        "mv a b &>/dev/null",
+    ),
+)

@@ -1,0 +1,57 @@
+"""owner-recursive: changing owners or modes of a system directory, a home or the root, with all that is in it.
+
+Why      programs stop working when their files change hands (sudo, ssh), and nobody remembers how it was.
+Instead  name the directory that is yours: `chown -R me ./data`.
+Misses   the same done file by file (`find / -exec chown …`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.facts.precious_paths import Kind, precious
+from nacre.policy.facts.writes import changes
+from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if not command.has("-R", "--recursive"):
+        return None
+    return hit_at(
+        (
+            (target, Hit(reason=f"would change, with all that is in it, {place.what}"))
+            for _, target in changes(command)
+            if (place := precious(target, command, around)) and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM)
+        ),
+        command,
+    )
+
+
+RULE = Rule(
+    id="owner-recursive",
+    decision=Decision.ASK,
+    reason="would change a system directory with all that is in it",
+    instead="name the directory that is yours, as in `chown -R me ./data`",
+    commands=("chmod", "chown", "chgrp"),
+    finds=finds,
+    hits=(
+        "chmod -R 700 /etc",
+        "chmod -R 755 /",
+        "sudo chown -R dev:dev /usr",
+        "chown --recursive nobody /var",
+        "chgrp -R staff /usr",
+        "cd / && chown -R dev usr",
+        "chown -hR dev: ~",
+        "bash -c 'chmod -R go-rwx /home'",
+    ),
+    passes=(
+        "chown -R me .",
+        "chmod -R go-w .",
+        "sudo chown -R dev:dev /home/dev/project/data",
+        "sudo chown -R $(whoami) ~/.npm",
+        "chown -R www-data:www-data /var/www/html",
+        "chmod 755 /usr/local/bin/tool",
+        "chown -R 1000:1000 ./pgdata",
+        'chown -R app "$DIR"',
+    ),
+)

@@ -1,0 +1,98 @@
+"""git-add-blind: staging everything there is, unseen.
+
+Why      secrets, build results and other people's changes get into the commit with the work.
+Instead  name the files: `git add src/app.py`; `git add -u` for what git already tracks.
+Misses   aliases from the configuration; a list from elsewhere (`--pathspec-from-file=f`, `git add $(…)`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import Given, said
+from nacre.policy.rules.git._git import Git, everything, git_call
+from nacre.shell.command import Command
+from nacre.shell.symbolic import whole
+from nacre.verdict import Decision
+
+_LIMITS = (
+    ("-n", "--dry-run"),
+    ("-N", "--intent-to-add"),
+    ("-u", "--update"),
+    ("-p", "--patch"),
+    ("-i", "--interactive"),
+    ("-e", "--edit"),
+    ("--refresh",),
+    ("--renormalize",),
+)
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    git = git_call(command, "add", "stage")
+    return None if git is None or _limited(git.given) else everything_in(git, command)
+
+
+def everything_in(git: Git, command: Command) -> Hit | None:
+    """What is named is all there is."""
+    specs = git.given.operands + _listed(git.given, command)
+    if specs or git.given.has("--pathspec-from-file"):
+        spec = everything(specs, git.cwd)
+        return Hit(said("git", git.sub, spec)) if spec is not None else None
+    if git.given.on("-A", "--all") or git.given.has("--no-ignore-removal"):
+        return Hit(said("git", git.sub, *git.args))
+    return None
+
+
+def _listed(given: Given, command: Command) -> list[str]:
+    """What `--pathspec-from-file=-` reads, if that is known."""
+    if given.values("--pathspec-from-file") != ["-"] or command.stdin is None or not whole(command.stdin):
+        return []
+    return [line for line in re.split("[\\n\\0]", command.stdin) if line]
+
+
+def _limited(given: Given) -> bool:
+    """Only what is tracked, only what is picked, or nothing at all."""
+    return any(given.on(*names) for names in _LIMITS)
+
+
+RULE = Rule(
+    id="git-add-blind",
+    decision=Decision.REFUSE,
+    reason="stages everything, also secrets, build results and changes that are not yours",
+    instead="name the files: `git add path/to/file` (`git status --short` lists them)",
+    commands=("git",),
+    finds=finds,
+    hits=(
+        "git add -A",
+        "git add .",
+        "git add --al -v",
+        "git add -- ./",
+        "git add *",
+        "git add ':(top)'",
+        "git add ':!node_modules'",
+        'git add "$PWD"',
+        "git -C sub -c user.name=x stage -Av",
+        "git add src/../. README.md",
+        "xargs git add -A < /dev/null",
+        "git add --pathspec-from-file=- <<< .",
+        "git -c alias.save='add --all' save",
+        "sudo -u dev bash -c 'cd src && git add -f ..'",
+    ),
+    passes=(
+        "git add src/app.py",
+        "git add -A src/",
+        "git add -u .",
+        "git add -n .",
+        "git add -p",
+        "git add '*.py' docs/*",
+        "git add .gitignore ./src",
+        "git add ':(top)README.md'",
+        'git add "$FILE"',
+        "git diff --name-only | xargs git add",
+        "git diff --name-only | xargs git add -A",
+        "git ls-files -m | git add --pathspec-from-file=-",
+        "git commit -am 'git add .'",
+        "git remote add -f upstream .",
+    ),
+)

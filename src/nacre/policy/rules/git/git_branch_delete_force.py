@@ -1,0 +1,53 @@
+"""git-branch-delete-force: deletes a branch whether or not its commits are anywhere else.
+
+Why      commits that only this branch holds are hard to find again, and in time are deleted.
+Instead  `git branch -d`, which stops if the branch is not merged.
+Misses   `git update-ref -d` (see git-history-rewrite); aliases.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules.git._git import git_call
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    git = git_call(command, "branch")
+    if git is None or git.given.has("-r", "--remotes"):  # copies of remote branches: a fetch brings them back
+        return None
+    if git.given.has("-D") or (git.given.on("-d", "--delete") and git.given.on("-f", "--force")):
+        return Hit(said("git branch", *git.args))
+    return None
+
+
+RULE = Rule(
+    id="git-branch-delete-force",
+    decision=Decision.ASK,
+    reason="would lose the commits that no other branch holds",
+    instead="`git branch -d`, which stops if the branch is not merged",
+    commands=("git",),
+    finds=finds,
+    hits=(
+        "git branch -D feature",
+        "git branch -qD feature other",
+        "git branch --delete --force feature",
+        "git branch -d -f feature",
+        "git branch -df feature",
+        "git -C repo branch -d --forc old",
+        "git branch --merged | xargs git branch -D",
+        "sudo bash -c 'git checkout main && git branch -D feature'",
+    ),
+    passes=(
+        "git branch",
+        "git branch -d merged-feature",
+        "git branch -M main",
+        "git branch -f feature main",
+        "git branch -Dr origin/feature",
+        "git branch --list -a",
+        "git tag -d v0.1",
+        "git branch D",
+    ),
+)

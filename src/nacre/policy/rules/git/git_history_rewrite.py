@@ -1,0 +1,69 @@
+"""git-history-rewrite: changes old commits, or deletes what would bring them back.
+
+Why      the reflog is how lost commits are found again; rewritten history no longer fits anybody's copy.
+Instead  a new commit on top, or a copy of the repository first.
+Misses   rebase and `commit --amend` (free: the reflog undoes them); `git update-ref --stdin`; tools run through java.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said, tool
+from nacre.policy.rules.git._git import Git, git_call
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+_REWRITES = ("filter-branch", "filter-repo")
+_NOW = ("now", "all", "0")
+_QUIET = ("--analyze", "--dry-run", "-n", "--help", "-h", "--version")
+_OBJECTS = "would lose for good what only the reflog remembers: commits that were reset or rebased away"
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    git = git_call(command, *_REWRITES, "reflog")
+    if git is not None:
+        return _git(git)
+    if not tool(command, "git-filter-repo", "git-filter-branch", "bfg") or set(command.args) & set(_QUIET):
+        return None
+    return Hit(said(*command.argv))
+
+
+def _git(git: Git) -> Hit | None:
+    words = said("git", git.sub, *git.args)
+    if git.sub in _REWRITES:
+        return Hit(words) if not set(git.args) & set(_QUIET) else None
+    if git.args[:1] != ("expire",) or git.given.on("-n", "--dry-run"):
+        return None
+    if not set(git.given.values("--expire", "--expire-unreachable")) & set(_NOW):
+        return None
+    return Hit(words, _OBJECTS, "plain `git gc`")
+
+
+RULE = Rule(
+    id="git-history-rewrite",
+    decision=Decision.ASK,
+    reason="would rewrite every commit: the old history would be lost, and other copies would no longer fit",
+    instead="make a new commit on top",
+    commands=("git", "git-filter-repo", "git-filter-branch", "bfg"),
+    finds=finds,
+    hits=(
+        "git filter-branch --force --all",
+        "git filter-repo --path secret --invert-paths",
+        "git-filter-repo --strip-blobs-bigger-than 10M",
+        "git reflog expire --expire=now --all",
+        "git reflog expire --expire-unreachable=now --all",
+    ),
+    passes=(
+        "git gc --prune=now",
+        "git reflog",
+        "git reflog expire --expire=now --all --dry-run",
+        "git reflog expire --expire=90.days --all",
+        "git gc",
+        "git gc --prune=2.weeks.ago",
+        "git filter-repo --analyze",
+        "git update-ref refs/heads/main HEAD",
+        "git rebase -i HEAD~3",
+        "git commit --amend --no-edit",
+        "git tag -d v1",
+    ),
+)

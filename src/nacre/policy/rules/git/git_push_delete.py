@@ -1,0 +1,60 @@
+"""git-push-delete: deletes branches or tags on the remote.
+
+Why      they are gone for everybody; commits that only they held are lost with them.
+Instead  leave it to the user, or to the merge request that closes the branch.
+Misses   hosts' own tools and APIs (`gh api`: see gh-delete); aliases.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules.git._git import git_call
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    git = git_call(command, "push")
+    if git is None or git.given.on("-n", "--dry-run"):
+        return None
+    if git.given.on("-d", "--delete"):
+        return Hit(said("git push", *git.args))
+    if git.given.on("--prune"):
+        return Hit(said("git push", *git.args), "would delete every remote branch that does not exist here")
+    for refspec in git.given.operands[1:]:
+        if refspec.startswith(":") and len(refspec) > 1:
+            return Hit(said("git push", git.given.operands[0], refspec))
+    return None
+
+
+RULE = Rule(
+    id="git-push-delete",
+    decision=Decision.ASK,
+    reason="would delete it on the remote, for everybody, with the commits that nothing else holds",
+    instead="leave remote branches and tags, and say which ones could go",
+    commands=("git",),
+    finds=finds,
+    hits=(
+        "git push --delete origin feature",
+        "git push origin --del feature",
+        "git push -d origin v1.0",
+        "git push origin :feature",
+        "git push origin main :refs/tags/v1.0",
+        'git push origin ":$BRANCH"',
+        "git push --prune origin",
+        "git -C repo push origin -d x",
+        "sudo bash -c 'git push origin --delete x'",
+    ),
+    passes=(
+        "git push",
+        "git push origin main:main",
+        "git push origin :",
+        "git push --delete --dry-run origin x",
+        "git push -u origin delete-branch",
+        "git push -o -d origin main",
+        "git branch -d feature",
+        "git fetch --prune origin",
+        "git tag -d v1.0",
+    ),
+)

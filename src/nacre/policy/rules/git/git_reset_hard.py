@@ -1,0 +1,59 @@
+"""git-reset-hard: throws away every change that is not committed; with `--merge`, those that are staged.
+
+Why      git keeps no copy of what was never committed or stashed.
+Instead  `git stash` first, or `git reset --keep`, which stops rather than lose a change.
+Misses   `git read-tree --reset -u` and other plumbing; aliases.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules.git._git import git_call
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+_MODES = ("--hard", "--soft", "--mixed", "--merge", "--keep")
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    git = git_call(command, "reset")
+    if git is None:
+        return None
+    modes = [name for name, _ in git.given.options if name in _MODES]
+    words = said("git reset", *git.args)
+    if modes[-1:] == ["--merge"] and git.given.operands != ["ORIG_HEAD"]:  # which undoes a merge, as git's manual says
+        return Hit(words, "would lose every change that is staged, with no way back")
+    return Hit(words) if modes[-1:] == ["--hard"] else None
+
+
+RULE = Rule(
+    id="git-reset-hard",
+    decision=Decision.ASK,
+    reason="would lose every uncommitted change to tracked files, with no way back",
+    instead="`git reset --keep`, which stops rather than lose a change",
+    commands=("git",),
+    finds=finds,
+    hits=(
+        "git reset --hard",
+        "git reset --har HEAD~1",
+        "git reset HEAD~3 --hard",
+        "git reset -q --hard origin/main",
+        "git -C repo reset --hard",
+        "m=--hard; git reset $m",
+        "git reset --merge",
+        "git reset --merge HEAD~1",
+        "sudo bash -c 'git fetch && git reset --hard @{u}'",
+    ),
+    passes=(
+        "git reset",
+        "git reset --soft HEAD~1",
+        "git reset --mixed HEAD~1",
+        "git merge --abort",
+        "git reset --merge ORIG_HEAD",
+        "git reset --keep origin/main",
+        "git reset HEAD src/app.py",
+        "git reset -- --hard",
+        "git commit -m 'git reset --hard'",
+    ),
+)

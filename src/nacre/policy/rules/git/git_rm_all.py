@@ -1,0 +1,50 @@
+"""git-rm-all: deletes every tracked file, changed ones too.
+
+Why      with `-f`, edits that are not committed go with them; the rest has to be brought back from the last commit.
+Instead  name the files; `git rm -r --cached .` leaves them where they are.
+Misses   one directory after the other; `--pathspec-from-file`.
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules.git._git import everything, git_call
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    git = git_call(command, "rm")
+    if git is None or not git.given.on("-f", "--force") or git.given.on("--cached"):
+        return None
+    if git.given.on("-n", "--dry-run") or everything(git.given.operands, git.cwd) is None:
+        return None
+    return Hit(said("git rm", *git.args))
+
+
+RULE = Rule(
+    id="git-rm-all",
+    decision=Decision.ASK,
+    reason="would delete every tracked file, and the edits in them that are not committed",
+    instead="name the files, or `git rm -r --cached .`, which leaves them where they are",
+    commands=("git",),
+    finds=finds,
+    hits=(
+        "git rm -rf .",
+        "git rm -r -f ./",
+        "git rm --force -r :/",
+        "git rm -rf '*'",
+        "git rm -rf *",
+        "git -C repo rm -qrf .",
+        "sudo bash -c 'git rm -rf .'",
+    ),
+    passes=(
+        "git rm -r .",
+        "git rm -rf --cached .",
+        "git rm -rfn .",
+        "git rm -rf build",
+        "git rm -f src/app.py",
+        "git rm -rf '*.pyc'",
+    ),
+)

@@ -1,0 +1,74 @@
+"""kill-own-runtime: kills every process of a name that the agent itself may go by.
+
+Why      `pkill python` takes the agent's own interpreter with it, and every other one; so does `pkill bash` its shell.
+Instead  kill by process id, or by a pattern that only your process matches (`pkill -f 'python server.py'`).
+Misses   parts of a name (`pkill pyth`); names from elsewhere (`kill $(pidof python)`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.base.lazy_regex import later
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules.process._signals import by_name
+from nacre.shell.command import Command
+from nacre.shell.symbolic import source
+from nacre.verdict import Decision
+
+_RUNTIMES = later(
+    r"python(?:[23](?:\.[0-9]+)?)?|node(?:js)?|bun|deno|bash|sh|dash|zsh|fish|tmux|nacre|claude|codex|gemini|opencode"
+)
+_BEFORE = later(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
+_AFTER = ".*+?$) "
+"""What a pattern may have around the name and still match all that go by it."""
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    call = by_name(command)
+    if call is None or call.narrow:
+        return None
+    for pattern in call.given.operands:
+        for each in source(pattern).lower().split("|"):
+            plain = re.sub(r"\[(\w)\]", r"\1", each).rstrip(_AFTER).removesuffix("\\b").removesuffix("\\>")
+            name = _BEFORE.sub("", plain, count=1)
+            if name in around.runtimes or _RUNTIMES.fullmatch(name):
+                return Hit(said(*command.argv), f"would kill every {name} process, the agent's own among them")
+    return None
+
+
+RULE = Rule(
+    id="kill-own-runtime",
+    decision=Decision.REFUSE,
+    reason="would kill every process of that name, the agent's own among them",
+    instead="`kill` with the process id, or `pkill -f` with words only your process has (`pkill -f 'server.py'`)",
+    commands=("pkill", "killall"),
+    finds=finds,
+    hits=(
+        "pkill python",
+        "pkill -9 -f python3",
+        "pkill -x node",
+        "pkill --signal 9 '^python3.11$'",
+        "pkill -f 'python.*'",
+        "pkill -f 'node|bun'",
+        "killall -s KILL python3",
+        "killall -9 bash",
+        "killall -u dev node",
+        "sudo pkill -KILL tmux",
+        "bash -c 'sleep 1; pkill -f [p]ython'",
+    ),
+    passes=(
+        "pkill -f 'my app'",
+        "pkill -f 'node server.js'",
+        "pkill -f 'python manage.py runserver'",
+        "pkill -x myserver",
+        "pkill -P $$ python",
+        "killall -0 python3",
+        "killall -q my-server",
+        "pkill -HUP -x nginx",
+        "pgrep -fl python",
+        'pkill "$NAME"',
+        "pkill -f /opt/app/node",
+    ),
+)

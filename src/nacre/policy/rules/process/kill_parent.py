@@ -1,0 +1,57 @@
+"""kill-parent: the signals KILL and STOP to whoever started this shell.
+
+Why      that is the agent, or what keeps its shell: nobody would be left to read the result.
+Instead  `exit`, which ends the shell itself.
+Misses   signals that can be ignored (`kill $PPID`): nacre's keeper ignores them, another parent may not. The
+         number found another way (`ps -o ppid= -p $$`, `/proc/self/status`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rules._options import said
+from nacre.policy.rules.process._signals import kill_call
+from nacre.shell.command import Command
+from nacre.shell.symbolic import PARENT
+from nacre.verdict import Decision
+
+_SURE = ("KILL", "STOP", "19")
+
+
+def finds(command: Command, _: Around) -> Hit | None:
+    sent = kill_call(command)
+    if sent is None or sent[0] not in _SURE or not any(PARENT in word for word in sent[1]):
+        return None
+    return Hit(said(*command.argv))
+
+
+RULE = Rule(
+    id="kill-parent",
+    decision=Decision.REFUSE,
+    reason="would kill the process that runs this shell: the agent itself",
+    instead="`exit` to end the shell",
+    commands=("kill",),
+    finds=finds,
+    hits=(
+        "kill -9 $PPID",
+        "kill -STOP $PPID",
+        'kill -KILL "$PPID"',
+        "kill -s KILL ${PPID}",
+        "kill -9 123 $PPID",
+        "p=$PPID; kill -9 $p",
+        "kill -KILL -- -$PPID",
+        "bash -c 'kill -9 $PPID'",
+    ),
+    passes=(
+        "kill $$",
+        "kill $PPID",
+        "kill -HUP $PPID",
+        "kill -0 $PPID",
+        "echo $PPID",
+        'ps -p "$PPID" -o comm=',
+        "kill 1234",
+        'kill "$pid"',
+        "kill -CONT $PPID",
+        "kill -l $PPID",
+    ),
+)

@@ -1,0 +1,39 @@
+"""What a text of SQL would destroy."""
+
+from __future__ import annotations
+
+import re
+
+from nacre.base.lazy_regex import later
+
+_SKIPPED = later(
+    r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; what is in /*! … */ MySQL runs
+    r"|^[ \t]*[\\.][^\n]*"  # the client's own commands
+    r"|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|`[^`]*`?",
+    re.DOTALL | re.MULTILINE,
+)
+_DROPS = later(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
+_MONGO = later(r"dropDatabase\s*\(")
+
+
+def destroys(sql: str) -> tuple[str, str] | None:
+    """The statement, and what is lost by it."""
+    for statement in _SKIPPED.sub(_shortened, sql).replace("\\G", ";").split(";"):
+        if found := _DROPS.search(statement):
+            kind = found[1].upper()
+            return " ".join(("DROP", kind, found[2])), f"would delete the {kind.lower()} with all its data"
+    return None
+
+
+def destroys_in_mongo(code: str) -> tuple[str, str] | None:
+    if found := _MONGO.search(code):
+        return found[0].partition("(")[0].strip(". ") + "()", "would delete all the data in it"
+    return None
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """Strings lose what is in them, names only their quotes."""
+    text = found[0]
+    if text[0] == "'":
+        return "''"
+    return re.sub(r"\W", "_", text.strip(text[0])) if text[0] in '"`' else " "

@@ -1,0 +1,84 @@
+"""write-etc: changing the machine's own settings.
+
+Why      a line in /etc can lock everybody out, and it outlives the task.
+Instead  write the file into the project and let the person at the machine install it.
+Misses   programs that change settings themselves (`systemctl enable`, `useradd`); editors at a terminal; a path that
+         only running it would tell (`"$ROOT"/etc/hosts`).
+"""
+
+from __future__ import annotations
+
+from nacre.policy.facts.precious_paths import brief, lies_in
+from nacre.policy.facts.writes import WRITERS, changes, touched
+from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.shell.command import Command
+from nacre.verdict import Decision
+
+
+def finds(command: Command, around: Around) -> Hit | None:
+    if "/etc" not in touched(command):
+        return None
+    return hit_at(
+        (
+            (target, Hit(reason=f"would change the machine's settings in {brief(target)}"))
+            for _, target in changes(command)
+            if lies_in(target, command, "/etc", "/private/etc")
+        ),
+        command,
+    )
+
+
+RULE = Rule(
+    id="write-etc",
+    decision=Decision.REFUSE,
+    reason="would change the machine's settings",
+    instead="write the file into the project, and say where it should go",
+    commands=WRITERS,
+    finds=finds,
+    hits=(
+        "echo '127.0.0.1 x' >> /etc/hosts",
+        "echo x | sudo tee -a /etc/sudoers.d/dev > /dev/null",
+        ": >/etc/../etc/motd",
+        "cd /etc && echo x > hosts",
+        "sudo cp -r conf.d /etc/nginx/",
+        "cp -t /etc app.conf",
+        "sudo mv /etc/hosts .",
+        "sed -i.bak -e 's/a/b/' /etc/fstab",
+        "install -m 644 app.service /etc/systemd/system/app.service",
+        'ln -sf "$PWD/app.conf" /etc/app.conf',
+        "dd if=hosts of=/etc/hosts",
+        "sudo bash -c 'echo 1 >> /etc/sysctl.conf'",
+        "rm /etc/nginx/sites-enabled/default",
+        "chmod 600 /etc/shadow",
+        "tar -xzf c.tgz -C /etc",
+        "curl -fsSLo /etc/x.conf https://example.com/x",
+        "cd /etc; tar xf x.tar",
+        "ed -s /etc/hosts <<< w",
+        "ex -sc '%s/a/b/|x' /etc/hosts",
+        "patch /etc/app.conf < x.diff",
+        "scp host:x /etc/hosts",
+        "sudo -e /etc/hosts",
+        "python3 -c 'import os; os.remove(\"/etc/hosts\")'",
+    ),
+    passes=(
+        "cat /etc/hosts",
+        "cp /etc/hosts .",
+        "cp -t . /etc/hosts",
+        "grep x /etc/passwd > out",
+        "diff /etc/hosts b",
+        "echo x > ./etc/x",
+        "echo x > /tmp/etc/x",
+        'echo x | tee "$X/etc/y"',
+        "docker cp x c:/etc/y",
+        "sed -n 1,5p /etc/passwd",
+        "sed -i /etc/d notes.txt",
+        "ln -s /etc/hosts myhosts",
+        "rsync -a /etc/nginx/ ./nginx/",
+        "tar czf etc.tgz /etc/nginx",
+        "rsync -a conf/ host:/etc/app/",
+        "scp /etc/hosts host:x",
+        "patch --dry-run /etc/app.conf < x.diff",
+        "tar tf /etc/x.tar",
+        "ed -s /etc/hosts <<< p",
+    ),
+)

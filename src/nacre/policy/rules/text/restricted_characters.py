@@ -1,0 +1,40 @@
+"""restricted-characters: only plain words and `$VAR`; no separators, substitutions or braces.
+
+Why      some tools allow one simple command at a time, and nothing that could hide a second one. Off unless a policy
+         names it: `Policy(decisions={"restricted-characters": Decision.REFUSE})`.
+Instead  run the commands one by one, or let the other rules look at what would run.
+Misses   newlines and `|`, which the rule it is modelled on allows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nacre.base.lazy_regex import later
+from nacre.policy.rule import SCRIPT, Around, Hit, Rule
+from nacre.shell.command import Script
+from nacre.verdict import Decision
+
+_ALLOWED = later(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
+_FORBIDDEN = later(r"[;&`${}]")
+
+
+def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    rest = _ALLOWED.sub(lambda found: " " * len(found[0]), script.text)
+    found = _FORBIDDEN.search(rest)
+    if found is None:
+        return None
+    return found.start(), found.end(), Hit(found[0], "is a character that this policy does not let into a command")
+
+
+RULE = Rule(
+    id="restricted-characters",
+    decision=Decision.REFUSE,
+    reason="is a character that this policy does not let into a command",
+    instead="run one command at a time, with plain words and $VAR only",
+    optional=True,
+    commands=(SCRIPT,),
+    in_script=in_script,
+    hits=("ls; pwd", "sleep 1 & ls", "echo `date`", "echo $(date)", "echo {a,b}", "echo ${x:-y}", "a && b"),
+    passes=("ls -la", "echo $HOME", "echo ${HOME}/x", "ls | wc -l", "echo 'a b' > out"),
+)

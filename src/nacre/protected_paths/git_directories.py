@@ -1,0 +1,307 @@
+"""Git directories: what a command may not leave there. Links, by which git would write elsewhere (the text of the next
+commit into a start-up file), and operations in progress that run programs.
+
+`objects` is looked at where git writes files of fixed names, not in its 256 directories: what lies there is named by
+its content; so it is in those of git-lfs and git-annex. Hooks are looked at elsewhere. Links that were there before
+stay. Directories are looked at up to a bound; new ones beyond it are moved out of git's way, unseen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nacre.protected_paths.directory_cache import listing_of
+from nacre.protected_paths.git_operations import NAMES, TODO, TOO_LARGE, Programs, find_programs, read_steps
+from nacre.protected_paths.git_quarantine import (
+    QuarantineDirectory,
+    read_file,
+    rename_beside,
+    replace_file,
+    scan_open,
+    separate_file,
+)
+from nacre.protected_paths.open_path import parent_of
+from nacre.protected_paths.quarantine import QUARANTINED
+
+DIRECTORIES_MAX = 20_000
+"""Directories that are looked at in one git directory."""
+_PASSES_MAX = 4
+_HEAD_MAX_BYTES = 4096
+_PATH_MAX_BYTES = 4000
+"""Longer paths cannot be looked at; git, which begins in the working tree, may reach them."""
+_NOTES_MAX = 20
+"""Sentences about links in one git directory."""
+NAMES_OF_GIT = frozenset(
+    """branches hooks info logs modules objects rebase-apply rebase-merge refs reftable remotes rr-cache sequencer
+    worktrees""".split()
+)
+"""Directories that git itself writes in: where there are too many, these are looked at first."""
+_OBJECT = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.[a-z]+")
+"""Names of files that are named by their content."""
+_EDITOR_LOCK = ".#"
+"""Emacs locks a file by a link of this name that leads nowhere."""
+
+
+class Planted(NamedTuple):
+    """Entries of a git directory that no run may add."""
+
+    top: str
+    """The git directory, as it was called."""
+    links: dict[str, str]
+    """Symbolic links by path, and where each leads."""
+    shared: dict[str, int]
+    """Files that have another name as well, and their inodes."""
+    programs: Programs
+    """Files of operations in progress, and what each runs."""
+    head: bytes | None
+    """The content of its HEAD, if that is a file."""
+    looked: list[str]
+    """Directories that were looked at."""
+    unlooked: list[str]
+    """Directories that were not, as there are too many."""
+    crowded: list[str]
+    """Directories with more links or directories than are remembered."""
+
+
+NOTHING = Planted("", {}, {}, {}, None, [], [], [])
+
+
+def look_at(directory: str, others: frozenset[str]) -> Planted:
+    """As it is now; empty if there is none. `others` are looked at by themselves."""
+    found = _look(directory, others, DIRECTORIES_MAX)
+    if found.unlooked:
+        begin = len(directory) + 1
+        found = _look(directory, others, DIRECTORIES_MAX, lambda path: path[begin:].partition("/")[0] in NAMES_OF_GIT)
+    return found
+
+
+def describe_new(directory: str, before: Planted, others: frozenset[str]) -> str:
+    """Something there that is new and would be undone; empty for nothing."""
+    now = look_at(directory, others)
+    before = _follow_move(before, directory)
+    for path, target in now.links.items():
+        if before.links.get(path) != target and not _is_harmless(path, target):
+            return f"{path} is a link to {target}"
+    for path, whats in now.programs.items():
+        if not set(whats) <= set(before.programs.get(path, ())):
+            return f"{path} has {_shorten(whats[0])}"
+    return ""
+
+
+def undo(directory: str, before: Planted, others: frozenset[str]) -> list[str]:
+    """Remove, rename or move away what is new; a sentence each."""
+    before = _follow_move(before, directory)
+    now = _look(directory, others, DIRECTORIES_MAX)
+    said: list[str] = []
+    if now.unlooked or now.crowded or before.unlooked or before.crowded:
+        now, said = _move_crowd(directory, before, others)
+    for path, target in now.links.items():
+        if before.links.get(path) != target and not _is_harmless(path, target):
+            said += _remove(path, target, before.head if path == f"{directory}/HEAD" else None)
+    for path, inode in now.shared.items():
+        if before.shared.get(path) != inode:
+            said += [separated] if (separated := separate_file(path)) else []
+    if len(said) > _NOTES_MAX:
+        said[_NOTES_MAX:] = [f"{len(said) - _NOTES_MAX} more links in {directory} were treated the same way."]
+    for path, whats in now.programs.items():
+        new = [each for each in whats if each not in before.programs.get(path, ())]
+        if new:
+            said.append(_disarm(path, new))
+    return said
+
+
+def _follow_move(before: Planted, directory: str) -> Planted:
+    """The same, after the git directory was moved there."""
+    begin = len(before.top)
+    if before.top in ("", directory):
+        return before
+    return before._replace(
+        top=directory,
+        links={directory + path[begin:]: target for path, target in before.links.items()},
+        shared={directory + path[begin:]: inode for path, inode in before.shared.items()},
+        programs={directory + path[begin:]: whats for path, whats in before.programs.items()},
+        looked=[directory + path[begin:] for path in before.looked],
+        unlooked=[directory + path[begin:] for path in before.unlooked],
+        crowded=[directory + path[begin:] for path in before.crowded],
+    )
+
+
+def _look(
+    directory: str,
+    others: frozenset[str],
+    most: int,
+    is_first: Callable[[str], bool] | None = None,
+    left_out: frozenset[str] = frozenset(),
+) -> Planted:
+    """`is_first`: directories that are looked at before the others. `left_out`: those that are not at all."""
+    planted = Planted(directory, {}, {}, {}, read_file(f"{directory}/HEAD", _HEAD_MAX_BYTES), [], [], [])
+    objects, worktrees = f"{directory}/objects", f"{directory}/worktrees/"
+    skipped = {*left_out, f"{directory}/hooks", f"{directory}/lfs/objects", f"{directory}/annex/objects"}
+    first, later = [directory], list[str]()
+    for queue in (first, later):
+        for path in queue:  # which grows meanwhile
+            if len(planted.looked) >= most:
+                planted.unlooked.append(path)
+                continue
+            found = listing_of(path, of_git=True)
+            if found is None:
+                if len(os.fsencode(path)) > _PATH_MAX_BYTES:
+                    planted.unlooked.append(path)
+                continue
+            planted.looked.append(path)
+            if found.links:
+                planted.links.update(found.links)
+            if found.shared:
+                planted.shared.update(
+                    {each: inode for each, inode in found.shared.items() if not _is_object(each, directory)}
+                )
+            if not found.is_whole:
+                planted.crowded.append(path)
+            above, _, name = path.rpartition("/")
+            if name in NAMES and not found.is_empty and (above == directory or above.startswith(worktrees)):
+                planted.programs.update(find_programs(path))
+            if path == objects:
+                queue += [f"{objects}/info", f"{objects}/pack"]
+            elif found.directories:
+                below = [each for each in found.directories if each not in others and each not in skipped]
+                if path == directory:
+                    below = [each for each in below if not each.endswith(QUARANTINED)]
+                if is_first is None or queue is later:
+                    queue += below
+                else:
+                    for each in below:
+                        (first if is_first(each) else later).append(each)
+    return planted
+
+
+def _move_crowd(directory: str, before: Planted, others: frozenset[str]) -> tuple[Planted, list[str]]:
+    """Move away what is new and too much to be looked at; the rest, and sentences."""
+    known, were_crowded = {directory, *before.looked}, set(before.crowded)
+    kept_out = {*before.unlooked}
+    most = (
+        2 * DIRECTORIES_MAX if before.unlooked else DIRECTORIES_MAX
+    )  # the look before the next run is to see them all
+    with QuarantineDirectory(directory) as box:
+        for _ in range(_PASSES_MAX):
+            now = _look(directory, others, most, known.__contains__, frozenset(kept_out))
+            crowded = [path for path in now.crowded if path not in were_crowded]
+            if not crowded and not now.unlooked:
+                break
+            tops = dict.fromkeys(
+                _find_topmost_new(path, directory, known) for path in (*now.unlooked, *crowded) if path not in known
+            )
+            ours = [path for path in tops if os.path.dirname(path) not in were_crowded]
+            kept_out |= tops.keys() - set(ours)
+            box.move_paths(ours, directory)
+            for path in crowded:
+                if path in known:
+                    _empty_directory(path, directory, before, known | others, box)
+        else:
+            box.failed = box.failed or "there is too much"
+    # in a directory that was crowded before, nobody can tell the user's links
+    for path in [path for path in now.links if os.path.dirname(path) in were_crowded]:
+        del now.links[path]
+    for path in [path for path in now.shared if os.path.dirname(path) in were_crowded]:
+        del now.shared[path]
+    said = []
+    if box.count:
+        said.append(
+            f"{directory} got more links or directories than nacre looks at: {box.count} of the new ones are in "
+            f"{box.path} now, unseen. Look at them before you use them."
+        )
+    if box.failed:
+        said.append(
+            f"{directory} got more links or directories than nacre looks at, and not all could be moved away: "
+            f"{box.failed}. Do not use git there before you have looked."
+        )
+    return now, said
+
+
+def _find_topmost_new(path: str, directory: str, known: set[str]) -> str:
+    """The new directory that holds it and lies in one that is known."""
+    while (above := os.path.dirname(path)) != directory and above not in known:
+        path = above
+    return path
+
+
+def _empty_directory(
+    path: str, directory: str, before: Planted, known: set[str] | frozenset[str], box: QuarantineDirectory
+) -> None:
+    """Move new links and directories away, one after the other: there may be millions."""
+    skipped = {f"{directory}/{name}" for name in ("hooks", "objects", "lfs", "annex")}
+    try:
+        with scan_open(path) as (fd, entries):
+            for entry in entries:
+                full = f"{path}/{entry.name}"
+                if entry.is_symlink():
+                    is_new = full not in before.links
+                elif entry.is_dir(follow_symlinks=False):
+                    is_new = (
+                        full not in known
+                        and full not in skipped
+                        and not (path == directory and entry.name.endswith(QUARANTINED))
+                    )
+                else:
+                    is_new = (
+                        full not in before.shared
+                        and not _is_object(full, directory)
+                        and os.stat(entry.name, dir_fd=fd, follow_symlinks=False).st_nlink > 1
+                    )
+                if is_new:
+                    box.move(entry.name, fd, full[len(directory) + 1 :])
+    except OSError as error:
+        box.failed = error.strerror or str(error)
+
+
+def _is_object(path: str, directory: str) -> bool:
+    """A local clone has hard links to those."""
+    way, _, name = path[len(directory) :].rpartition("/")
+    return (way.startswith("/objects/") or (way.startswith("/modules/") and "/objects/" in way)) and bool(
+        _OBJECT.fullmatch(name)
+    )
+
+
+def _is_harmless(path: str, target: str) -> bool:
+    """A HEAD of the old kind, which names a branch, or the lock of an editor."""
+    name = os.path.basename(path)
+    if name.startswith(_EDITOR_LOCK):
+        return "/" not in target
+    return name == "HEAD" and target.startswith("refs/") and ".." not in target.split("/")
+
+
+def _remove(path: str, target: str, text: bytes | None) -> list[str]:
+    """`text`: what is put there instead."""
+    try:
+        with parent_of(path) as (parent, name):
+            if text is None:
+                os.unlink(name, dir_fd=parent)
+                return [f"{path} was made a link to {target}, and has been removed: git would write there."]
+            replace_file(name, parent, text)
+            return [f"{path} was made a link to {target}, and has been put back: git would write there."]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [
+            f"{path} was made a link to {target}, and could not be removed: {error.strerror}. Git would write there."
+        ]
+
+
+def _disarm(path: str, whats: list[str]) -> str:
+    """Take steps that run programs out of a todo list; rename any other file."""
+    shown = _shorten(whats[0])
+    if os.path.basename(path) != TODO or TOO_LARGE in whats:
+        return rename_beside(path, f"{path} would make git run programs or write elsewhere ({shown})")
+    try:
+        kept = [line for line in read_steps(path) if line not in whats]
+        with parent_of(path) as (parent, name):
+            replace_file(name, parent, "\n".join(kept).encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        return f"{path} got steps that run programs ({shown}), which could not be removed: {error.strerror}."
+    return f"{path} got steps that run programs ({shown}), which have been removed."
+
+
+def _shorten(text: str) -> str:
+    return text.strip()[:80]

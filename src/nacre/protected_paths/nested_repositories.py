@@ -1,0 +1,388 @@
+"""Repositories deeper in a workspace: what a command has put into one that makes git run programs is renamed, and links
+in it are removed, as in that of the workspace.
+
+Editors and prompts look into them, and so does `git status` above where the index names one. A repository as `git
+clone` and `git submodule add` make it names no program, and is left alone; so is what was there before the command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from typing import NamedTuple, TypeVar
+
+from nacre.protected_paths.directory_cache import listing_of, walk_breadth_first
+from nacre.protected_paths.git_config import MAX_BYTES, UNREADABLE, find_setting, settings_that_run_programs
+from nacre.protected_paths.git_directories import (
+    DIRECTORIES_MAX,
+    NAMES_OF_GIT,
+    NOTHING,
+    Planted,
+    describe_new,
+    look_at,
+    undo,
+)
+from nacre.protected_paths.git_index import Index, read_index
+from nacre.protected_paths.git_quarantine import rename_beside
+from nacre.protected_paths.quarantine import QUARANTINED
+
+_DIRECTORIES_MAX = 128
+"""Directories of a workspace that are searched, the nearest to its roots first. Gitlinks are followed at any depth."""
+_INDEX_MAX_BYTES = 256 * 1024 * 1024
+"""A larger index counts as one that cannot be read."""
+_UNSETTLED_NS = 100_000_000
+"""Nanoseconds: a file that has changed so recently may change again without its times telling."""
+_CACHED_MAX = 200
+_KEPT_INDEXES_MAX = 4
+_KEPT_INDEX_MAX_BYTES = 16 * 1024 * 1024
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+_gitlinks: dict[str, tuple[tuple[int, ...], _Gitlinks]] = {}
+"""By index, valid until that changes."""
+_indexes: dict[tuple[str, int, bool], tuple[bytes, Index]] = {}
+"""With their content, for those that have changed so recently that their times do not tell."""
+_configurations: dict[str, tuple[tuple[int, ...], _Configuration]] = {}
+
+
+_Gitlinks = tuple[str, ...] | None
+"""Paths; None if the index cannot be read for sure."""
+
+
+class _Configuration(NamedTuple):
+    runs: frozenset[str]
+    """Settings that run programs."""
+    worktree: str
+    hash_size: int
+
+
+class Repository(NamedTuple):
+    """A git directory before a run."""
+
+    parts: frozenset[str]
+    """Things in it that run programs, by what each says."""
+    planted: Planted
+    """Its links, and operations in progress."""
+
+
+Known = dict[tuple[int, int], Repository]
+"""Git directories by device and inode, so that they may be moved."""
+_UNKNOWN = Repository(frozenset(), NOTHING)
+_NOWHERE = (-1, -1)
+
+
+class Part(NamedTuple):
+    """Something that makes git run a program."""
+
+    path: str
+    """The file to be renamed."""
+    what: str
+
+
+def look_for(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
+    """Those below these roots, as they are now; of these repositories only the index."""
+    known: Known = {}
+    found, unread = _find(roots, repositories)
+    others = frozenset((*repositories, *found))
+    for directory in unread:
+        if identity := _identity(directory):
+            known[identity] = Repository(frozenset(_describe_index(directory)), NOTHING)
+    for directory in found:
+        if identity := _identity(directory):
+            parts = frozenset(_parts_of(directory, roots)) | known.get(identity, _UNKNOWN).parts
+            known[identity] = Repository(parts, _look_into(directory, others))
+    return known
+
+
+def keep_common(known: Known, earlier: Known) -> Known:
+    """Those parts that an earlier look has found as well: later ones may be those of a run that has not ended."""
+    return {
+        identity: Repository(
+            each.parts & earlier.get(identity, _UNKNOWN).parts, earlier.get(identity, _UNKNOWN).planted
+        )
+        for identity, each in known.items()
+    }
+
+
+def quarantine_new(roots: tuple[str, ...], repositories: tuple[str, ...], before: Known) -> list[str]:
+    """Rename what was not there before; a sentence each."""
+    said: list[str] = []
+    found, unread = _find(roots, repositories)
+    others = frozenset((*repositories, *found))
+    for directory, way in found.items():
+        known = before.get(_identity(directory) or _NOWHERE, _UNKNOWN)
+        if _is_inside(directory, roots):
+            said += undo(directory, known.planted, others) if _is_looked_at(directory) else []
+        elif _is_looked_at(directory) and (new := describe_new(directory, known.planted, others)):
+            said.append(rename_beside(way, f"{way} leads to a repository outside the workspace, in which {new}"))
+        parts = _parts_of(directory, roots)
+        said += _quarantine(way, [part for key, part in parts.items() if key not in known.parts], roots)
+    for directory in unread:
+        known = before.get(_identity(directory) or _NOWHERE, _UNKNOWN)
+        parts = _describe_index(directory)
+        way = found.get(directory, directory)
+        said += _quarantine(way, [part for key, part in parts.items() if key not in known.parts], roots)
+    return said
+
+
+def _look_into(directory: str, others: frozenset[str]) -> Planted:
+    return look_at(directory, others) if _is_looked_at(directory) else NOTHING
+
+
+def _is_looked_at(directory: str) -> bool:
+    """Git takes it for a repository, or `git init` would make one of it. A link or a pointer may lead to any directory,
+    the root included."""
+    listing = listing_of(directory, of_git=True)
+    return listing is not None and (listing.is_repository or directory.endswith("/.git"))
+
+
+# where they are
+
+
+def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
+    """Git directories that are none of these, each with what leads git there, and those whose index cannot be read. A
+    common directory, which a `commondir` names, is one of them; so are those of submodules and worktrees, and those
+    that an index names."""
+    own = frozenset(repositories)
+    tops = tuple(root for root in roots if root not in own)
+    ways = list(repositories)
+    for path, listing in walk_breadth_first(tops, _DIRECTORIES_MAX, skipped=own):
+        ways += [f"{path.rstrip('/')}/.git"] if listing.has_git else []
+        ways += [path] if listing.is_repository else []
+    found: dict[str, str] = {}
+    unread: dict[str, None] = {}
+    ways = list(dict.fromkeys(ways))
+    seen = set(ways)
+    for way in ways:  # which grows meanwhile
+        directory = _led_to(way)
+        if not directory or (way in own and directory != way):
+            continue
+        common = _find_common_directory(directory)
+        for each, by in ((directory, way), (common, f"{directory}/commondir")):
+            if each not in own:
+                found.setdefault(each, by)
+        new = _list_inner_repositories(directory)
+        gitlinks = _read_gitlinks(directory, common)
+        if gitlinks is None:
+            unread[directory] = None
+        elif gitlinks:
+            trees = _find_trees(way, directory, common)
+            inner = [os.path.normpath(os.path.join(tree, path)) for tree in trees for path in gitlinks]
+            new += [f"{path}/.git" for path in inner if _is_inside(path, roots)]
+        ways += [each for each in dict.fromkeys(new) if each not in seen]
+        seen.update(new)
+    return found, list(unread)
+
+
+def _find_trees(way: str, directory: str, common: str) -> set[str]:
+    """Find its files: beside the `.git`, or where a linked worktree or its configuration says."""
+    trees = {os.path.dirname(way)} if os.path.basename(way) == ".git" else set()
+    pointer = os.path.dirname(_text(f"{directory}/gitdir").strip())
+    trees |= {pointer} if os.path.isabs(pointer) else set()
+    for each in (directory, common):
+        if worktree := _read_configuration(f"{each}/config").worktree:
+            trees.add(os.path.normpath(os.path.join(each, worktree)))
+    return trees
+
+
+def _list_inner_repositories(directory: str) -> list[str]:
+    """Those of submodules, which lie as deep as their names have parts, and of linked worktrees."""
+    top = listing_of(directory, of_git=True)
+    if top is None:
+        return []
+    found: list[str] = []
+    names = (f"{directory}/modules", f"{directory}/worktrees")
+    todo = [path for path in names if path in top.directories or not top.is_whole]
+    for path in todo:  # which grows meanwhile
+        listing = listing_of(path, of_git=True)
+        if listing is None:
+            continue
+        below = listing.directories
+        if listing.is_repository and path not in names:
+            found.append(path)
+            below = tuple(each for each in below if os.path.basename(each) not in NAMES_OF_GIT)
+        if len(todo) < DIRECTORIES_MAX:
+            todo += below
+    return found
+
+
+def _find_common_directory(directory: str) -> str:
+    common = _text(f"{directory}/commondir").strip()
+    return os.path.realpath(os.path.join(directory, common)) if common else directory
+
+
+def _led_to(way: str) -> str:
+    """The directory itself, or where a `.git` file or link leads; empty for nothing."""
+    try:
+        mode = os.lstat(way).st_mode
+    except OSError:
+        return ""
+    if stat.S_ISDIR(mode):
+        return way
+    if stat.S_ISLNK(mode):
+        return os.path.realpath(way)
+    text = _text(way)
+    if not text.startswith("gitdir:"):
+        return ""
+    return os.path.realpath(os.path.join(os.path.dirname(way), text[len("gitdir:") :].strip()))
+
+
+# its index
+
+
+def _describe_index(directory: str) -> dict[str, Part]:
+    """An index that cannot be read for sure may name any repository, and any file."""
+    index = f"{directory}/index"
+    return {f"index:{_read_marks(index)}": Part(index, "an index that is not as git writes it")}
+
+
+def _read_gitlinks(directory: str, common: str) -> _Gitlinks:
+    index = f"{directory}/index"
+    marks = _read_marks(index)
+    if not marks:
+        return ()
+    known = _gitlinks.get(index)
+    if known is not None and known[0] == marks:
+        return known[1]
+    hash_size = _read_configuration(f"{common}/config").hash_size
+    found: _Gitlinks = None
+    is_lasting = True
+    with contextlib.suppress(OSError, ValueError):
+        found, is_lasting = _collect_gitlinks(directory, index, hash_size)
+    if is_lasting and _is_settled(marks):
+        _remember(_gitlinks, index, (marks, found))
+    return found
+
+
+def _collect_gitlinks(directory: str, path: str, hash_size: int) -> tuple[tuple[str, ...], bool]:
+    """Also whether they are the same as long as the index is: not if some are in a shared index."""
+    index = _read_index(path, hash_size)
+    found = dict.fromkeys(index.gitlinks)
+    for name in index.shared:
+        shared = f"{directory}/sharedindex.{name}"
+        if name.strip("0") and _read_marks(shared):
+            found |= dict.fromkeys(_read_index(shared, hash_size, with_files=index.is_unnamed).gitlinks)
+    return tuple(found), not index.shared
+
+
+def _read_index(path: str, hash_size: int, *, with_files: bool = False) -> Index:
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        data = file.read(_INDEX_MAX_BYTES + 1)
+    if len(data) > _INDEX_MAX_BYTES:
+        raise ValueError("an index that is too large")
+    key = (path, hash_size, with_files)
+    known = _indexes.get(key)
+    if known is not None and known[0] == data:
+        return known[1]
+    found = read_index(data, hash_size, with_files=with_files)
+    if len(data) <= _KEPT_INDEX_MAX_BYTES:
+        _remember(_indexes, key, (data, found), _KEPT_INDEXES_MAX)
+    return found
+
+
+def _remember(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _CACHED_MAX) -> None:
+    if len(cache) >= most and key not in cache:
+        cache.clear()
+    cache[key] = value
+
+
+# what is in one
+
+
+def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, Part]:
+    """By what each says, without the place of the repository."""
+    parts: dict[str, Part] = {}
+    for name in ("config", "config.worktree"):
+        path = os.path.join(directory, name)
+        configuration = _read_configuration(path)
+        parts |= {f"{name}:{each}": Part(path, each.partition("=")[0]) for each in configuration.runs}
+        tree = configuration.worktree
+        if tree and not _is_inside(os.path.realpath(os.path.join(directory, tree)), roots):
+            parts[f"{name}:core.worktree={tree}"] = Part(path, "core.worktree, outside the workspace")
+    hooks = os.path.join(directory, "hooks")
+    if os.path.islink(hooks):
+        parts[f"hooks:{os.readlink(hooks)}"] = Part(hooks, "a link to hooks elsewhere")
+    else:
+        parts |= {f"hooks:{name}:{changed}": Part(path, f"the hook {name}") for path, name, changed in _hooks(hooks)}
+    return parts
+
+
+def _read_configuration(path: str) -> _Configuration:
+    marks = _read_marks(path)
+    if not marks:
+        return _Configuration(frozenset(), "", 20)
+    known = _configurations.get(path)
+    if known is not None and known[0] == marks:
+        return known[1]
+    if marks[1] > MAX_BYTES:
+        return _Configuration(frozenset({UNREADABLE}), "", 20)
+    text = _text(path)
+    is_long = find_setting(text, "extensions.objectformat").lower() == "sha256"
+    found = _Configuration(settings_that_run_programs(text), find_setting(text, "core.worktree"), 32 if is_long else 20)
+    if _is_settled(marks):
+        _remember(_configurations, path, (marks, found))
+    return found
+
+
+def _read_marks(path: str) -> tuple[int, ...]:
+    """Tell a change of a file, the last one for sure; empty if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_settled(marks: tuple[int, ...]) -> bool:
+    return marks[-1] < time.time_ns() - _UNSETTLED_NS
+
+
+def _hooks(directory: str) -> list[tuple[str, str, int]]:
+    """Those that git might run: programs that are no samples."""
+    found: list[tuple[str, str, int]] = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith((".sample", QUARANTINED)):
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_mode & 0o111):
+                    found.append((entry.path, entry.name, status.st_ctime_ns))
+    except OSError:
+        pass
+    return found
+
+
+def _text(path: str) -> str:
+    """The content of a file; empty if there is none."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return file.read(MAX_BYTES).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+# what is done about it
+
+
+def _quarantine(way: str, parts: list[Part], roots: tuple[str, ...]) -> list[str]:
+    said = []
+    for path in dict.fromkeys(part.path for part in parts):
+        whats = ", ".join(dict.fromkeys(part.what for part in parts if part.path == path))
+        renamed = path if _is_inside(path, roots) else way  # what leads there, not what belongs to others
+        said.append(rename_beside(renamed, f"{path} would make git run programs ({whats})"))
+    return said
+
+
+def _is_inside(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)

@@ -1,0 +1,209 @@
+"""Everything that is looked at before and after one run, in one value.
+
+Runs that overlap share what was there before the first of them: a later one would take what another has just planted
+for the user's own, and put it back when that one has removed it. It is forgotten when the last of them has ended. A run
+that goes on as a task is one of them until the task has ended, which is looked up when the next run begins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakSet, WeakValueDictionary
+
+from nacre.protected_paths import git_directories
+from nacre.protected_paths.git_config import MAX_BYTES, settings_that_run_programs
+from nacre.protected_paths.mounted_paths import MountedPaths
+from nacre.protected_paths.nested_repositories import Known, keep_common, look_for, quarantine_new
+from nacre.protected_paths.open_path import parent_of
+from nacre.protected_paths.packing import Scope, pack, unpack
+from nacre.protected_paths.snapshot import Guard, Snapshot
+
+if TYPE_CHECKING:
+    from nacre.types import Plan
+
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DESTINATION = re.compile(
+    r"^\ufeff?[ \t\r]*(?:\[[^\n]*\][ \t]*)?((?:worktree|url|pushurl)\b[^\n]*|"
+    r"(?:remote|pushremote|pushdefault)[ \t]*=(?![ \t]*[\w.-]+[ \t]*$)[^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Lines of a git configuration that say where git checks out, fetches from and pushes to. The name of a remote is none:
+`git switch` writes that for each branch."""
+
+_lock = threading.RLock()
+_snapshots: WeakValueDictionary[str, Snapshot] = WeakValueDictionary()
+"""By path. One that no run holds any more is gone."""
+_running: WeakSet[Protection] = WeakSet()
+
+
+_of_tasks: dict[Protection, Callable[[], bool]] = {}
+"""Those of tasks, each with what tells whether the task has ended."""
+
+
+class Protection:
+    unheld: frozenset[str] = frozenset()
+    """Rules that the kernel has not enforced to the end; known after `restore`."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Looks at what is there now, or was before the runs that have not ended. OSError: there was no descriptor to
+        look with."""
+        self._set_scope(Scope(plan.roots, plan.repositories, plan.own_code))
+        _release_ended()
+        with _lock:
+            self._guard = Guard(plan.watched, plan.roots, _snapshots)
+            compared = [path for path in plan.mounted if path not in plan.own_code]
+            self._held = Guard(compared, plan.roots, _snapshots)
+            self._mounted, self._covered = MountedPaths(plan.mounted), MountedPaths(plan.covered)
+            self._git = {each: self._look_at(each) for each in plan.repositories}
+            self._nested = self._look_for_nested() if plan.repositories else {}
+            _running.add(self)
+
+    def _set_scope(self, scope: Scope) -> None:
+        self._scope = scope
+        self._repositories = frozenset(scope.repositories)
+        self._configurations = frozenset(
+            f"{each}/{name}" for each in scope.repositories for name in ("config", "config.worktree")
+        )
+
+    def save(self) -> bytes:
+        """All that `load` needs to compare, in another process."""
+        with _lock:
+            return pack(
+                (
+                    self._scope,
+                    {path: (each.node, each.obstacle) for path, each in self._guard.snapshots.items()},
+                    {path: (each.node, each.obstacle) for path, each in self._held.snapshots.items()},
+                    self._mounted.marks,
+                    self._covered.marks,
+                    self._git,
+                    self._nested,
+                )
+            )
+
+    @classmethod
+    def load(cls, data: bytes) -> Protection:
+        """As it was saved. ValueError: it is none."""
+        protection = cls.__new__(cls)
+        try:
+            scope, watched, held, mounted, covered, git, nested = unpack(data)
+            protection._set_scope(Scope(*scope))
+            protection._guard, protection._held = (
+                Guard.of({path: Snapshot(*each) for path, each in snapshots.items()}, scope.roots)
+                for snapshots in (watched, held)
+            )
+        except (AttributeError, TypeError) as error:
+            raise ValueError("not a saved protection") from error
+        protection._mounted, protection._covered = MountedPaths.of(mounted), MountedPaths.of(covered)
+        protection._git, protection._nested = git, nested
+        return protection
+
+    @property
+    def is_held(self) -> bool:
+        """For a task."""
+        return self in _of_tasks
+
+    def hold(self, has_ended: Callable[[], bool]) -> None:
+        """Later runs share its view until a task has ended; asked when the next of them begins, and only then."""
+        with _lock:
+            _of_tasks[self] = has_ended
+
+    def restore(self, *, goes_on: bool = False) -> list[str]:
+        """Undo what may not stay; a sentence each. It holds nothing afterwards, unless the run `goes_on`."""
+        with _lock:
+            said = [*self._guard.restore(self._is_harmless_change), *self._settle_mounted()]
+            for directory, before in self._git.items():
+                said += git_directories.undo(directory, before, self._repositories)
+            if self._scope.repositories:
+                said += quarantine_new(self._scope.roots, self._scope.repositories, self._nested)
+            if not goes_on:
+                self.release()
+        return said
+
+    def release(self) -> None:
+        """The run has ended, or never began: later ones need not share its view."""
+        _running.discard(self)
+        _of_tasks.pop(self, None)
+        self._guard = self._held = Guard((), ())
+        self._git = {}
+
+    def _settle_mounted(self) -> list[str]:
+        said: list[str] = []
+        unheld: set[str] = set()
+        for path in self._mounted.replaced():
+            unheld |= {"protected", "protected-existing"}
+            said.append(f"{path} was replaced from outside while the command ran, and not protected from then on.")
+            if not self._is_harmless(path, self._held):
+                said += [undone] if (undone := self._held.restore_one(path)) else []
+        for path in self._mounted.changed():
+            if path in self._scope.own_code:
+                continue  # nacre writes there itself
+            said.append(f"{path} was changed from outside while the command ran, which could not; it stays so.")
+        for path in self._covered.replaced():
+            unheld.add("hidden")
+            said.append(f"{path} was replaced from outside while the command ran, and not hidden from then on.")
+        self.unheld = frozenset(unheld)
+        return said
+
+    def _is_harmless_change(self, path: str) -> bool:
+        return self._is_harmless(path, self._guard)
+
+    def _is_harmless(self, path: str, guard: Guard) -> bool:
+        """A configuration of git that runs no more programs than before, and leads git nowhere else, stays, whoever has
+        changed it: git replaces the file at each `git config` of the user."""
+        if path not in self._configurations or (before := guard.file(path)) is None:
+            return False
+        now = _read_unlinked(path, mode=before[0])
+        if now is None or len(now) > MAX_BYTES:
+            return False
+        was, is_now = (text.decode("utf-8", "surrogateescape") for text in (before[1], now))
+        return settings_that_run_programs(is_now) <= settings_that_run_programs(was) and (
+            set(_DESTINATION.findall(is_now)) <= set(_DESTINATION.findall(was))
+        )
+
+    def _look_at(self, directory: str) -> git_directories.Planted:
+        for other in _running:
+            if directory in other._git:
+                return other._git[directory]
+        return git_directories.look_at(directory, self._repositories)
+
+    def _look_for_nested(self) -> Known:
+        """A path that another run may have made since is not known to be the user's."""
+        found = look_for(self._scope.roots, self._scope.repositories)
+        for other in _running:
+            if not set(other._scope.roots).isdisjoint(self._scope.roots):
+                found = keep_common(found, other._nested)
+        return found
+
+
+def _read_unlinked(path: str, mode: int) -> bytes | None:
+    """The content of a file of this mode that has no other name, by a way without links; None for anything else."""
+    try:
+        with parent_of(path) as (parent, name), open(os.open(name, _FILE, dir_fd=parent), "rb") as file:
+            status = os.fstat(file.fileno())
+            return file.read(MAX_BYTES + 1) if status.st_mode == mode and status.st_nlink == 1 else None
+    except OSError:
+        return None
+
+
+def _release_ended() -> None:
+    """Of tasks that have ended."""
+    for protection, has_ended in list(_of_tasks.items()):
+        if has_ended():
+            with _lock:
+                protection.release()
+
+
+def _start_afresh() -> None:
+    """After a fork: the runs are the parent's."""
+    global _lock
+    _lock = threading.RLock()
+    _of_tasks.clear()
+    _snapshots.clear()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_start_afresh)

@@ -1,0 +1,125 @@
+"""Move what may not stay to a name that no program looks for. Nothing is lost: it may be the user's.
+
+The name ends in `.nacre-quarantined`, so that neither git nor an agent takes it for a hook, a rule or a configuration.
+It holds a digest of the content: the same content is kept once, however often a command makes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from nacre.keeper.protocol.private_tmpdir import remove_below
+from nacre.protected_paths.open_path import opened
+
+QUARANTINED = ".nacre-quarantined"
+"""The end of the names of what has been moved out of the way."""
+_DIGEST_CHARACTERS = 8
+"""Of the digest, in a name; the whole content is compared."""
+_NAME_MAX_BYTES = 255 - _DIGEST_CHARACTERS - len(QUARANTINED) - 1
+_DIGEST_MAX_BYTES = 1024 * 1024
+_DIGEST_MAX_ENTRIES = 200
+"""What is larger is renamed without a look into it, which takes no longer for a million files than for one."""
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def quarantine(moved: str, name: str, parent: int) -> str:
+    """Move `moved`, an entry of the open directory `parent` that was called `name`. Returns a sentence about it; none
+    if it is the same as what is called `name` now. A link is removed, since its target says all there is to it, and so
+    are other names of a file, pipes, and what is empty."""
+    status = os.stat(moved, dir_fd=parent, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(moved, dir_fd=parent)
+        os.unlink(moved, dir_fd=parent)
+        return f"What was there was a link to {target}."
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        os.unlink(moved, dir_fd=parent)
+        return "What was there was another name of a file, which stays."
+    if stat.S_ISREG(status.st_mode) and not status.st_size:
+        os.unlink(moved, dir_fd=parent)
+        return "What was there was empty."
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        os.unlink(moved, dir_fd=parent)
+        return "What was there was a pipe, a socket or a device."
+    if stat.S_ISDIR(status.st_mode):
+        with contextlib.suppress(OSError):  # it is not empty
+            os.rmdir(moved, dir_fd=parent)
+            return "What was there was empty."
+    digest = _digest(moved, parent)
+    if digest and moved != name and digest == _digest(name, parent):
+        remove_below(moved, parent)
+        return ""
+    kept = _quarantined(name, digest[:_DIGEST_CHARACTERS] or os.urandom(4).hex())
+    if digest and digest == _digest(kept, parent):
+        remove_below(moved, parent)
+        return f"What was there is the same as {kept}."
+    if _is_there(kept, parent):
+        kept = _quarantined(name, os.urandom(4).hex())
+    os.rename(moved, kept, src_dir_fd=parent, dst_dir_fd=parent)
+    return f"What was there is now called {kept}."
+
+
+def _quarantined(name: str, mark: str) -> str:
+    short = os.fsdecode(os.fsencode(name)[:_NAME_MAX_BYTES])
+    return f"{short}-{mark}{QUARANTINED}"
+
+
+def _is_there(name: str, parent: int) -> bool:
+    try:
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+def _digest(name: str, parent: int) -> str:
+    """Of all that is in it, without permissions and times; empty if it is too much, not to be read, or not there."""
+    rows: list[bytes] = []
+    try:
+        return _hash(rows) if _read(name, parent, rows, _DIGEST_MAX_BYTES) is not None else ""
+    except OSError:
+        return ""
+
+
+def _hash(rows: list[bytes]) -> str:
+    from hashlib import sha256  # takes long to load, and is hardly ever needed
+
+    return sha256(b"".join(b"%d:%b" % (len(row), row) for row in rows)).hexdigest()
+
+
+def _read(name: str, parent: int, rows: list[bytes], room: int) -> int | None:
+    """The bytes of `room` that are left; None if it is too much, or neither file nor directory nor link."""
+    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    rows.append(b"%o" % stat.S_IFMT(status.st_mode))
+    if len(rows) > _DIGEST_MAX_ENTRIES * 3:
+        return None
+    if stat.S_ISLNK(status.st_mode):
+        rows.append(os.fsencode(os.readlink(name, dir_fd=parent)))
+        return room
+    if stat.S_ISREG(status.st_mode):
+        if status.st_size > room:
+            return None
+        with open(os.open(name, _FILE, dir_fd=parent), "rb") as file:
+            rows.append(file.read(room + 1))
+        return None if len(rows[-1]) > room else room - len(rows[-1])
+    if not stat.S_ISDIR(status.st_mode):
+        return None
+    with opened(name, parent) as fd:
+        return _read_entries(fd, rows, room)
+
+
+def _read_entries(fd: int, rows: list[bytes], room: int) -> int | None:
+    names: list[str] = []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            if len(names) == _DIGEST_MAX_ENTRIES:
+                return None
+            names.append(entry.name)
+    rows.append(b"%d" % len(names))
+    left: int | None = room
+    for name in sorted(names):
+        rows.append(os.fsencode(name))
+        if left is None or (left := _read(name, fd, rows, left)) is None:
+            return None
+    return left

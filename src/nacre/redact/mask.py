@@ -1,0 +1,231 @@
+"""Masks values that nobody is to read, in text. Pure.
+
+Also as they look in base64 (at all three alignments, both alphabets, padded or not, wrapped or not), in hexadecimal,
+in a URL and in a JSON string; of a value of several lines, each long line by itself. Values of less than `SHORTEST`
+characters are left alone: they are part of too many other words. At an end where text is missing, the beginning or the
+end of a value counts as well. Knows no secrets by their looks: it masks what it is given.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import accumulate
+from urllib.parse import quote, quote_plus
+
+from nacre.ansi.render import INVISIBLE
+from nacre.base.lazy_regex import later
+from nacre.redact.hex_dumps import begun_in_dump, find_in_dumps
+
+SHORTEST = 6
+"""Characters of a value that is masked."""
+MASK = "[secret]"
+_LINE = 16
+"""Characters of a line that is masked by itself."""
+_PART = 4
+"""Characters of a part of a value, at an end where text is missing, that is masked."""
+_FEW = 128
+"""So many forms are searched one by one; more of them by their first letters."""
+_LETTERS = SHORTEST - 1
+_BLOCK = 64 * 1024
+_SAFE = ("", "/", "!'()*~", "!*'();:@&=+$,/?#[]~")
+"""What is left as it is: by `quote` of Python, in paths, by encodeURIComponent and by encodeURI of JavaScript."""
+_PEM = later(r"-----(?:BEGIN|END) [A-Z ]+-----")
+
+_MANY = 500
+"""More dots than these are not ours."""
+
+
+def mask(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+    """The text with every secret in it masked."""
+    spans = _spans(text, secrets, starts_cut, ends_cut)
+    return _masked(text, spans) if spans else text
+
+
+def mask_raw(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+    """The same of a text that has its escape sequences still: a colour within a secret goes with it."""
+    spans = _spans(text, secrets := tuple(secrets), starts_cut, ends_cut)
+    if "\x1b" in text:
+        hidden = [found.span() for found in INVISIBLE.finditer(text)]
+        gone = [0, *accumulate(end - start for start, end in hidden)]
+        places = [start - before for (start, _), before in zip(hidden, gone, strict=False)]
+        spans += [
+            (start + gone[bisect_right(places, start)], end + gone[bisect_right(places, end - 1)])
+            for start, end in _spans(INVISIBLE.sub("", text), secrets, starts_cut, ends_cut)
+        ]
+    return _masked(text, spans) if spans else text
+
+
+def mask_said(text: str, secrets: Iterable[str]) -> str:
+    """The same of what nacre says: where it has cut a text, which it shows by `…`, there may be a part of a secret."""
+    masked = mask_raw(text, secrets := tuple(secrets))
+    if not 0 < masked.count("…") <= _MANY:
+        return masked
+    first, *others = masked.split("…")
+    parts = [mask(first, secrets, ends_cut=True)]
+    parts += [mask(part, secrets, starts_cut=True, ends_cut=True) for part in others[:-1]]
+    return "…".join((*parts, mask(others[-1], secrets, starts_cut=True)))
+
+
+def begun(text: str, secrets: Iterable[str]) -> int:
+    """Characters at the end of a text, of which the rest is yet to come, that may be a secret's beginning, or its end:
+    who shows a text in pieces keeps them for the next one."""
+    hidden = tuple(sorted({each for each in secrets if len(each) >= SHORTEST}))
+    forms, encoded = _forms(hidden)
+    if not forms or not text:
+        return 0
+    place = len(text) - max(_begun(form, text, 1) for form in forms)
+    if encoded:  # it may be broken over lines
+        letters = [at for at, letter in enumerate(text) if not letter.isspace()]
+        together = "".join([text[at] for at in letters])
+        if part := max(_begun(form, together) for form in encoded):
+            place = min(place, letters[-part])
+    place = min(place, begun_in_dump(text, _in_bytes(hidden)))
+    for start, end in sorted(_spans(text, secrets, False, False), reverse=True):
+        if start < place < end:  # the end of one may begin another
+            place = start
+    return len(text) - place
+
+
+def _spans(text: str, secrets: Iterable[str], starts_cut: bool, ends_cut: bool) -> list[tuple[int, int]]:
+    hidden = tuple(sorted({each for each in secrets if len(each) >= SHORTEST}))
+    forms, encoded = _forms(hidden)
+    if not forms or not text:
+        return []
+    spans = [*_found(text, forms), *_found_wrapped(text, encoded)]
+    spans += find_in_dumps(text, _in_bytes(hidden), starts_cut=starts_cut, ends_cut=ends_cut)
+    if ends_cut and (part := max(_begun(form, text) for form in forms)):
+        spans.append((len(text) - part, len(text)))
+    if starts_cut and (part := max(_finished(form, text) for form in forms)):
+        spans.append((0, part))
+    return spans
+
+
+def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+    """Each line of a secret has a mask of its own: lines stay countable."""
+    parts: list[str] = []
+    covered = 0
+    for start, end in sorted(spans):
+        if start >= covered or not parts:
+            parts += [text[covered:start], MASK]
+        parts.append(f"\n{MASK}" * text.count("\n", max(start, covered), end))
+        covered = max(covered, end)
+    parts.append(text[covered:])
+    return "".join(parts)
+
+
+def _found(text: str, forms: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    if len(forms) > _FEW:
+        first = {form[:_LETTERS] for form in forms}
+        met = set()
+        for block in range(0, len(text), _BLOCK):
+            part = text[block : block + _BLOCK + _LETTERS]
+            met |= first.intersection([part[place : place + _LETTERS] for place in range(len(part))])
+        forms = tuple(form for form in forms if form[:_LETTERS] in met)
+    for form in forms:
+        place = text.find(form)
+        while place >= 0:
+            yield place, place + len(form)
+            place = text.find(form, place + len(form))
+
+
+def _found_wrapped(text: str, encoded: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """`base64` breaks its lines."""
+    if not encoded or "\n" not in text:
+        return
+    ends: list[int] = []
+    for start, end in _found(text.replace("\n", ""), encoded):
+        ends = ends or [place - count for count, place in enumerate(_newlines(text))]
+        yield _unflat(start, ends), _unflat(end - 1, ends) + 1
+
+
+def _newlines(text: str) -> Iterator[int]:
+    place = text.find("\n")
+    while place >= 0:
+        yield place
+        place = text.find("\n", place + 1)
+
+
+def _unflat(place: int, ends: list[int]) -> int:
+    """The place in the text of a place in the text without its newlines, of which each is known by where it stood."""
+    return place + bisect_right(ends, place)
+
+
+def _begun(form: str, text: str, least: int = _PART) -> int:
+    """Characters at the end of the text that begin the form: as many as may be, but not all of it."""
+    first, end = form[:least], text[max(0, len(text) - len(form) + 1) :]
+    place = end.find(first)
+    while place >= 0 and not form.startswith(end[place:]):
+        place = end.find(first, place + 1)
+    return len(end) - place if place >= 0 else 0
+
+
+def _finished(form: str, text: str) -> int:
+    """Characters at the start of the text that end the form."""
+    last, start = form[-_PART:], text[: len(form) - 1]
+    place = start.rfind(last)
+    while place >= 0 and not form.endswith(start[: place + _PART]):
+        place = start.rfind(last, 0, place + _PART - 1)
+    return place + _PART if place >= 0 else 0
+
+
+@lru_cache(maxsize=16)
+def _in_bytes(secrets: tuple[str, ...]) -> tuple[bytes, ...]:
+    """As they are in a dump."""
+    return tuple({value.encode("utf-8", "surrogateescape") for secret in secrets for value in _variants(secret)})
+
+
+@lru_cache(maxsize=16)
+def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Everything to be searched, the long before the short; and those in base64."""
+    forms: set[str] = set()
+    encoded: set[str] = set()
+    for secret in secrets:
+        for value in _variants(secret):
+            forms |= _plain(value)
+            bases = set(_bases(value.encode("utf-8", "surrogateescape")))
+            forms |= bases
+            encoded |= bases
+    return _ordered(forms), _ordered(encoded)
+
+
+def _variants(secret: str) -> set[str]:
+    """The value as it may be printed, and its long lines."""
+    printed = secret.replace("\r\n", "\n")
+    lines = [line for line in printed.split("\n") if len(line) >= _LINE and not _PEM.fullmatch(line)]
+    return {value for value in (secret, printed, printed.strip(), *lines) if len(value) >= SHORTEST}
+
+
+def _ordered(forms: set[str]) -> tuple[str, ...]:
+    return tuple(sorted((form for form in forms if len(form) >= SHORTEST - 1), key=lambda form: (-len(form), form)))
+
+
+def _plain(value: str) -> set[str]:
+    data = value.encode("utf-8", "surrogateescape")
+    urls = {quote_plus(data), *(quote(data, safe=safe) for safe in _SAFE)}
+    lower = {_lower_escapes(url) for url in urls}
+    strings = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    slashes = {string.replace("/", "\\/") for string in strings}
+    hexes = {binascii.hexlify(data).decode(), binascii.hexlify(data).decode().upper()}
+    return {value, *urls, *lower, *strings, *slashes, *hexes}
+
+
+def _lower_escapes(url: str) -> str:
+    first, *rest = url.split("%")
+    return "%".join((first, *(part[:2].lower() + part[2:] for part in rest)))
+
+
+def _bases(data: bytes) -> Iterator[str]:
+    """What is the same in base64 whatever stands before and after, and the whole of it when nothing does."""
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(data).decode()
+        yield whole
+        yield whole.rstrip("=")
+        for before in range(3):
+            first = (before * 8 + 5) // 6
+            last = (before + len(data)) * 8 // 6
+            yield encode(b"\0" * before + data).decode()[first:last]

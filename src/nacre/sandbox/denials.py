@@ -1,0 +1,367 @@
+"""What a confined command was denied: its output and its plan in, sentences for the model out.
+
+Programs say that something was denied, never by whom. A path they name is tested against the plan and against what
+this user might do unconfined. What only may have been a write, or may have been elsewhere, is called likely; what may
+as well have been a missing permission is not mentioned. The output is anybody's text: of it, only a path comes back,
+whole, quoted and escaped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from nacre.result import Captured, Exited, Outcome, Signalled
+from nacre.sandbox.protected_names import OWN_CODE
+from nacre.sandbox.resolve import DEVICES, Wanted, network_rules
+from nacre.sandbox.workspace import is_below
+from nacre.types import Network, Plan
+
+_DENIED = re.compile(
+    r"(?i:Permission denied|Operation not permitted|Read-only file system|Device or resource busy)|"
+    r"\b(?:EACCES|EPERM|EROFS|EBUSY)\b"
+)
+_CLOSED = re.compile(r"(?i:Read-only file system|Device or resource busy)|\b(?:EROFS|EBUSY)\b")
+"""What a protected path answers: it is a mount of its own."""
+_PERM = re.compile(r"(?i:Operation not permitted)|\bEPERM\b")
+"""Of the filter that keeps permissions, owners and times. Landlock has another word."""
+_BUSY = re.compile(r"(?i:Device or resource busy)|\bEBUSY\b")
+_NETWORK = re.compile(
+    r"(?i)could(?: not|n't) (?:resolve|connect)|name resolution|getaddrinfo|/dev/(?:tcp|udp)/|socket\.py\", line|"
+    r"unable to access 'https?:|network is unreachable|failed to fetch|ping:"
+)
+_SOCKETS = re.compile(r"(?i)\bsocket\b|\bconnect")
+_FAILURE = re.compile(r"(?i)denied|not permitted|fail|refused|unable|cannot|can't|could(?: not|n't)|error")
+_METADATA = re.compile(
+    r"(?i)(?:setting|preserving) (?:times|permissions|ownership)|changing (?:permissions|ownership|group)|"
+    r"cannot (?:utime|change (?:mode|ownership))|\b(?:chmod|l?f?chown|utimensat|utimes?|setxattr)\b"
+)
+_OWNERS = re.compile(r"(?i)ownership|changing group|chown")
+_MODES = re.compile(r"(?i)permissions|change mode|chmod")
+_WRITE = re.compile(
+    r"(?i)\b(?:creat|writ|remov|delet|mov|renam|mk|mak|link|unlink|touch|truncat|sav|output|temporary|append|modif|"
+    r"overwrit|cop[yi])"
+)
+_READ = re.compile(r"(?i)\bread(?:ing)?\b(?!-)|open(?:ing)? directory|cannot (?:access|stat|execute|run)|run command")
+_RUN = re.compile(r"_execute_child|\bexecv|\bspawn|\bexec\b|cannot execute")
+_RUNNERS = re.compile(
+    r"^(?:/\S*/)?(?:(?:ba|da|z|k)?sh|env|xargs|make|find|nohup|time|timeout|nice): |^\S+: (?:line )?\d+: "
+)
+"""Who starts programs, and says of one that is not executable what it says of a file that may not be written."""
+_MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b|\s(?:-C|--directory)")
+_QUOTED = re.compile(
+    r"'([^'\n]{1,4096})'|\"([^\"\n]{1,4096})\"|\u2018([^\u2018\u2019\n]{1,4096})\u2019|`([^`'\n]{1,4096})[`']"
+)
+_ABSOLUTE = re.compile(r"(?:^|[\s:=(])(/[^\s:'\",;)]+)")
+_KILL = re.compile(r"kill: \((\d{1,20})\)")
+_LINES = 200
+"""The last ones are looked at."""
+_MAX_LINE_CHARS = 10_000
+"""A path the kernel takes has at most 4096 bytes, and some messages name two. The rest of a longer line is ignored."""
+_MAX_LINES_CHARS = 400_000
+"""Over all lines: a program may print anything, and whatever is done with it has a bound."""
+_COMPLAINTS = 50
+_MAX_COMPLAINTS_CHARS = 100_000
+_WORDS = 8
+_MOST = 3
+_PATH_MAX, _NAME_MAX = 4096, 255
+"""Bytes, which are at least so many characters, that the kernel takes for a path, and for one name in it."""
+_MAX_PATH_CHARS = 4200
+"""Enough for any path the kernel takes, in quotes; only one that is mostly escapes is longer."""
+_PATH_END_CHARS = 2000
+"""The end of such a path, which tells most, is kept."""
+_PORTS = 5
+_TEXT = 100_000
+"""Characters of the command that are searched for a path."""
+_SIGSYS = 31
+_THIRD = 3
+_REMEMBERED = 1000
+
+
+class Denial(NamedTuple):
+    rule: str
+    """As in `Result.enforced`."""
+    deed: str
+    likely: bool = False
+
+
+class Word(NamedTuple):
+    """What may be a path: it was marked as one, or stands where one would, or ends a sentence there."""
+
+    text: str
+    kind: Literal["marked", "bare", "guess"] = "marked"
+
+
+class Scene(NamedTuple):
+    plan: Plan
+    wanted: Wanted
+    text: str
+    """The command."""
+    runs: bool
+    """Somebody complains that a program could not be started."""
+
+
+_NEEDS = "say what you need and why."
+_INSTEAD = {
+    "network": "work with what is here, or say what you need from where.",
+    "metadata": "run a script as `bash FILE`, make a file with `>`, use `cp` without -p, `tar` with -m.",
+}
+
+
+def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -> list[str]:
+    """At most a few, each once; none for a success, whatever it printed."""
+    wanted = plan.wanted
+    if wanted is None or outcome == Exited(0):
+        return []
+    found: dict[Denial, None] = {}
+    lines = _last_of(output.text.splitlines(), _LINES, _MAX_LINES_CHARS)
+    complaints = [line for line in lines if _DENIED.search(line) or _is_network(line)]
+    text = plan.text[:_TEXT].decode("utf-8", "replace")
+    scene = Scene(plan, wanted, text, runs=any(_RUN.search(line) for line in lines))
+    for line in _last_of(complaints, _COMPLAINTS, _MAX_COMPLAINTS_CHARS):
+        with contextlib.suppress(OSError):  # a path that we may not even look at
+            for denial in _in_line(line, scene):
+                if denial.rule in plan.enforced:
+                    found[denial] = None
+                    break
+    if outcome in (Signalled(_SIGSYS), Exited(128 + _SIGSYS)):
+        found[Denial("kernel", "a system call that no confined command may make", likely=True)] = None
+    said = sorted(found, key=lambda each: each.likely)[:_MOST]
+    return [_said(denial, wanted, conversation, scratch=plan.scratch) for denial in said]
+
+
+def _last_of(lines: list[str], max_lines: int, max_chars: int) -> list[str]:
+    """The last lines, as many as fit both bounds, each cut to its own."""
+    kept: list[str] = []
+    for line in reversed(lines[-max_lines:]):
+        kept.append(line[: min(_MAX_LINE_CHARS, max_chars)])
+        max_chars -= len(kept[-1])
+        if max_chars <= 0:
+            break
+    return kept[::-1]
+
+
+def _said(denial: Denial, wanted: Wanted, conversation: str, *, scratch: bool) -> str:
+    rule = denial.rule if denial.rule.count(",") < _PORTS else denial.rule.partition(":")[0]
+    instead = _INSTEAD.get(denial.rule, _NEEDS)
+    if denial.rule == "metadata" and not (scratch and wanted.workspace is None):
+        instead = _NEEDS
+    if denial.rule == "writes":
+        instead = ("write below $TMPDIR, or " if scratch else "") + "say where you need to write."
+    return (
+        f"{'Likely blocked' if denial.likely else 'Blocked'} by access={wanted.access!r} ({rule}): "
+        f"{denial.deed}. {_again(conversation, denial.deed)}Retrying or working around it is pointless: {instead}"
+    )
+
+
+def _is_network(line: str) -> bool:
+    return bool(_NETWORK.search(line) or (_SOCKETS.search(line) and _FAILURE.search(line)))
+
+
+def _in_line(line: str, scene: Scene) -> Iterator[Denial]:
+    """What one line of output may be about."""
+    if _DENIED.search(line):
+        if match := _KILL.search(line):
+            yield Denial("signals", f"signalling process {match[1]}, which is not of this command")
+        named = [(word, path) for word in _words(line) if (path := _path(word.text, scene.plan.cwd)) is not None]
+        if _PERM.search(line) or (_METADATA.search(line) and _CLOSED.search(line)):
+            yield from _about_metadata(line, [path for _, path in named], scene)
+        if not _PERM.search(line):
+            for word, path in named:
+                yield from _about(word, path, line, scene)
+    network = scene.wanted.network
+    if network is not True and _is_network(line):
+        for rule in network_rules(network):
+            yield Denial(rule, f"the network ({_network(network)})", likely=True)
+
+
+def _words(line: str) -> Iterator[Word]:
+    """Words in quotes and absolute paths; where there are none, what stands before the complaint. Never the name of who
+    complains."""
+    name, _, rest = _DENIED.split(line)[0].partition(": ")
+    rest = rest.strip(": ")
+    if rest:
+        line = line[len(name) + 2 :]
+    quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(line))
+    absolute = (match[1] for match in islice(_ABSOLUTE.finditer(line), _WORDS))
+    last = rest.rpartition(": ")[2]
+    whole = [last] if last.startswith("/") and " " in last else []  # bash: line 1: /a file: Permission denied
+    words = [*islice(quoted, _WORDS), *whole, *absolute]
+    words = [word for word in dict.fromkeys(words) if not _DENIED.search(word)]
+    if words:
+        yield from map(Word, words[-1:] if re.search(r"\bcopy\b", line) else words)  # what is copied is only read
+    elif rest and not _is_network(line) and not set(rest) & set("'\"`\u2018\u2019"):
+        *others, last = rest.split(": ")
+        if others and _METADATA.search(last):
+            last = others[-1]  # tar: FILE: Cannot utime
+        yield Word(last, "bare")
+        if " " in last:
+            yield Word(last.rpartition(" ")[2], "guess")  # cannot open output file FILE
+
+
+def _path(word: str, cwd: str) -> str | None:
+    """Only if there could be such a file."""
+    path = os.path.normpath(os.path.join(cwd, word))
+    if not word or "\0" in path or len(path) >= _PATH_MAX or not os.path.isdir(os.path.dirname(path)):
+        return None
+    return path if len(os.path.basename(path)) <= _NAME_MAX else None
+
+
+def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denial]:
+    """No path is named: after a `cd` into the private TMPDIR there would be none to test."""
+    evident = _METADATA.search(line) is not None
+    if evident and _OWNERS.search(line) and os.geteuid() != 0:
+        return  # no user may give a file away
+    owners = [owner for path in paths if (owner := _owner(path)) is not None]
+    if any(owner != os.geteuid() for owner in owners) or not (evident or owners):
+        return
+    workspace = scene.wanted.workspace
+    if workspace is None:
+        where = ", also in $TMPDIR" if scene.plan.scratch else ""
+    elif _CLOSED.search(line) and not any(is_below(os.path.realpath(p), r) for p in paths for r in workspace.roots):
+        where = " outside the workspace"
+    elif _PERM.search(line) and _MODES.search(line):  # all that the filter keeps of a mode there
+        yield Denial("kernel", "setting the set-user-ID bit of a file", likely=True)
+        return
+    else:
+        return
+    yield Denial("metadata", f"changing permissions, owners or times of files{where}", likely=not evident)
+
+
+def _owner(path: str) -> int | None:
+    """None if it is not there: the private TMPDIR is being removed by now."""
+    try:
+        return os.lstat(path).st_uid
+    except OSError:
+        return None
+
+
+def _about(word: Word, path: str, line: str, scene: Scene) -> Iterator[Denial]:
+    """What the plan has to say about a path; nothing if this user could not have done it anyway."""
+    real, workspace = os.path.realpath(path), scene.wanted.workspace
+    if any(is_below(real, hidden) for hidden in scene.wanted.hidden):
+        yield Denial("hidden", f"reading {_quoted(path)}")
+        return
+    if workspace is not None:
+        kept = [each for each in workspace.protected if each not in scene.plan.watched]
+        if _CLOSED.search(line) and any(is_below(real, each) or is_below(path, each) for each in kept):
+            yield Denial("writes", f"changing {_quoted(path)}, which {_why_kept(real, scene)}")
+        if any(is_below(real, root) for root in workspace.roots):
+            return
+    if _BUSY.search(line) or real in DEVICES or _is_scratch(real, scene.plan) or not _could_write(path):
+        return
+    likely = _is_likely_a_write(word.text, path, line, scene)
+    if likely is not None and _is_meant(word, path, line, scene):
+        deed = "changing" if os.path.lexists(path) else "writing"
+        outside = "" if workspace is None else ", which is outside the workspace"
+        elsewhere = not os.path.isabs(word.text) and _MOVES.search(scene.text) is not None
+        by_name = word.kind == "marked" or (word.text in scene.text and " " not in word.text)
+        yield Denial("writes", f"{deed} {_quoted(path)}{outside}", likely=likely or elsewhere or not by_name)
+
+
+def _why_kept(real: str, scene: Scene) -> str:
+    if any(is_below(real, own) for own in scene.wanted.own_code):
+        return f"nacre itself runs from (unprotected=({OWN_CODE!r},) would allow it; better install nacre elsewhere)"
+    return "is protected"
+
+
+def _is_likely_a_write(word: str, path: str, line: str, scene: Scene) -> bool | None:
+    """Likely, or for certain (False), or nothing speaks for it (None)."""
+    if _is_written(word, line, scene):
+        return False
+    said = line.replace(word, "")
+    if _READ.search(said):
+        return None
+    if not os.path.lexists(path):
+        return False  # whoever had wanted to read it would complain of something else
+    if not _may(path, stat.S_IRUSR):
+        return None
+    may_be_a_start = scene.runs or _RUNNERS.search(line) is not None
+    return None if may_be_a_start and not _may(path, stat.S_IXUSR) else True
+
+
+def _is_written(word: str, line: str, scene: Scene) -> bool:
+    """By the words around it, or by a redirection in the command."""
+    said = line.replace(word, "")
+    said = said.partition(": ")[2] or said  # `make` and `link` are programs, too
+    if _WRITE.search(said):
+        return True
+    return re.search(r">[>|&]?\s*['\"]?" + re.escape(word) + r"(?:['\"\s;&|)]|$)", scene.text) is not None
+
+
+def _is_meant(word: Word, path: str, line: str, scene: Scene) -> bool:
+    """Whether what does not exist is a path at all, and not a sentence."""
+    if os.path.lexists(path) or word.text in scene.text:
+        return True
+    return " " not in word.text and (word.kind != "guess" or _is_written(word.text, line, scene))
+
+
+def _quoted(path: str) -> str:
+    """As data: whole, on one line, in quotes."""
+    shown = repr(path)
+    if len(shown) <= _MAX_PATH_CHARS:
+        return shown
+    return f"{shown[: _MAX_PATH_CHARS - _PATH_END_CHARS - 1]}\u2026{shown[-_PATH_END_CHARS:]}"
+
+
+def _is_scratch(path: str, plan: Plan) -> bool:
+    """The private TMPDIR, as the keeper names it."""
+    return plan.scratch and _SCRATCH.search(path) is not None
+
+
+_SCRATCH = re.compile(r"/nacre-[^/]+/tmp-\d+(?:/|$)")
+
+
+def _may(path: str, right: int) -> bool:
+    """As this user, without root's powers. `right` as the owner has it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    if status.st_uid == os.geteuid():
+        return bool(status.st_mode & right)
+    if status.st_gid == os.getegid() or status.st_gid in os.getgroups():
+        return bool(status.st_mode & right >> 3)
+    return bool(status.st_mode & right >> 6)
+
+
+def _could_write(path: str) -> bool:
+    """The file, or its directory where there is none yet (or it was to go)."""
+    directory = os.path.dirname(path)
+    try:
+        if os.statvfs(directory).f_flag & os.ST_RDONLY:
+            return False
+    except OSError:
+        return False
+    return _may(path, stat.S_IWUSR) or _may(directory, stat.S_IWUSR)
+
+
+def _network(network: Network) -> str:
+    if isinstance(network, tuple):
+        if len(network) > _PORTS:
+            return "only TCP to some ports is open"
+        return f"only TCP to port {' or '.join(map(str, network))} is open"
+    return "only a loopback of its own is open" if network == "loopback" else "there is none"
+
+
+_counts: OrderedDict[tuple[str, str], int] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _again(conversation: str, deed: str) -> str:
+    """How often this conversation has run into it. Those without a name may be any number of them."""
+    if not conversation:
+        return ""
+    with _lock:
+        key = conversation, deed
+        _counts[key] = count = _counts.pop(key, 0) + 1
+        while len(_counts) > _REMEMBERED:
+            _counts.popitem(last=False)
+    return f"This is attempt {count} at the same thing. " if count >= _THIRD else ""

@@ -1,0 +1,102 @@
+"""Paths in, the other paths by which mounts show the same files out. Looks at /proc and these paths, changes nothing.
+
+A file system that is mounted in two places, by a bind mount as a rule, has two paths for each of its files: what is
+hidden under one of them would be read under the other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from nacre.base.mount_table import read_mount_table
+from nacre.sandbox.workspace import DEVICES, is_below
+
+
+class Mount(NamedTuple):
+    number: int
+    device: str
+    root: str
+    """The directory (or file) of the file system that is shown."""
+    point: str
+    """The directory (or file) at which it is mounted."""
+
+
+def read_mounts() -> list[Mount]:
+    """Those that this process sees. OSError: /proc does not tell."""
+    return [
+        Mount(entry.number, entry.device.decode(), os.fsdecode(entry.root), os.fsdecode(entry.point))
+        for entry in read_mount_table()
+    ]
+
+
+def other_paths(paths: Iterable[str], mounts: Iterable[Mount]) -> Iterator[str]:
+    """By which the files of these paths, which are real and absolute, can be reached as well; each once.
+
+    A file system that is mounted somewhere below one of these paths is not followed to the other places where it is
+    mounted: a directory may hold mounts of all that the machine has (that of a chroot, say)."""
+    by_number = {mount.number: mount for mount in mounts}
+    seen = set(paths)
+    for path in tuple(seen):
+        own = by_number.get(_mount_number(path)) or _mount_above(path, by_number.values())
+        if own is None or not is_below(path, own.point):
+            continue
+        shown = _joined(own.root, _below(path, own.point))
+        for other in by_number.values():
+            if other.device != own.device:
+                continue
+            if is_below(shown, other.root):
+                found = _joined(other.point, _below(shown, other.root))
+            elif is_below(other.root, shown):
+                found = other.point
+            else:
+                continue
+            if found not in seen and _mount_number(found) == other.number:  # else another mount is over it
+                seen.add(found)
+                yield found
+
+
+def paths_inside(paths: Iterable[str], roots: Collection[str], mounts: list[Mount]) -> list[str]:
+    """The other paths of these that lie below a root. Nearly always there are none, and no path is looked at."""
+    near = {m.device for m in mounts for root in roots if is_below(m.point, root) or is_below(root, m.point)}
+    shown = [mount.device for mount in mounts]
+    if not any(shown.count(device) > 1 for device in near):
+        return []
+    return [path for path in other_paths(paths, mounts) if any(is_below(path, root) for root in roots)]
+
+
+def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
+    """/dev, and the other paths by which its devices can be reached: those of a chroot, as a rule."""
+    own = {mount.device for mount in mounts if is_below(mount.point, DEVICES)}
+    if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
+        return (DEVICES,)  # nearly always, and without a look at any path
+    return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
+
+
+def _below(path: str, top: str) -> str:
+    return path.removeprefix(top).lstrip("/")
+
+
+def _joined(top: str, rest: str) -> str:
+    return os.path.join(top, rest) if rest else top
+
+
+def _mount_above(path: str, mounts: Iterable[Mount]) -> Mount | None:
+    """By the names alone, for a path that this user cannot reach: another path of it may be open to him. The last of
+    several at one place lies over the others."""
+    above = [mount for mount in mounts if is_below(path, mount.point)]
+    return max(reversed(above), key=lambda mount: len(mount.point), default=None)
+
+
+def _mount_number(path: str) -> int:
+    """The number of the mount that a path is on; 0 if this user can reach nothing there."""
+    try:
+        fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("mnt_id:")), 0)
+    finally:
+        os.close(fd)

@@ -1,0 +1,169 @@
+"""Functions that start copies of themselves without end: fork bombs, by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from nacre.shell.syntax.nodes import (
+    Block,
+    Case,
+    Coprocess,
+    Function,
+    Group,
+    If,
+    Literal,
+    Loop,
+    Node,
+    Parameter,
+    Pipeline,
+    Simple,
+    Substitution,
+    Word,
+)
+
+_Waiting: TypeAlias = tuple[Node, bool, bool]
+"""A command, whether it is apart, and whether it is one that was chosen by a word that is not known."""
+ITSELF = "$FUNCNAME"
+_CALLERS = frozenset(("eval",))
+_INSTANT = frozenset((":", "true", "echo", "printf"))
+
+
+class Spawns:
+    """Which functions call which, and which of these calls are processes of their own."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[tuple[str, bool]]] = {}
+        self._spans: dict[str, tuple[int, int]] = {}
+
+    def add(self, name: str, function: Function, span: tuple[int, int]) -> None:
+        self._calls[name] = [(name if callee == ITSELF else callee, apart) for callee, apart in _calls(function.body)]
+        self._spans[name] = span
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._calls
+
+    def endless(self) -> list[tuple[int, int]]:
+        """Where functions are defined that come back to themselves, in the background or through a pipe on the way."""
+        circles = self._circles()
+        return [
+            self._spans[name]
+            for name, calls in self._calls.items()
+            if any(apart and callee in circles and circles[callee] == circles[name] for callee, apart in calls)
+        ]
+
+    def _circles(self) -> dict[str, int]:
+        """A number for each function: the same for those that come back to each other (Tarjan's, without recursion)."""
+        numbers: dict[str, int] = {}
+        lowest: dict[str, int] = {}
+        circles: dict[str, int] = {}
+        open_: list[str] = []
+        for root in self._calls:
+            waiting = [] if root in numbers else [(root, self._callees(root))]
+            while waiting:
+                name, callees = waiting[-1]
+                if name not in numbers:
+                    numbers[name] = lowest[name] = len(numbers)
+                    open_.append(name)
+                for callee in callees:
+                    if callee not in numbers:
+                        waiting.append((callee, self._callees(callee)))
+                        break
+                    if callee not in circles:
+                        lowest[name] = min(lowest[name], numbers[callee])
+                else:
+                    waiting.pop()
+                    if waiting:
+                        lowest[waiting[-1][0]] = min(lowest[waiting[-1][0]], lowest[name])
+                    if lowest[name] == numbers[name]:
+                        while True:
+                            circles[open_[-1]] = numbers[name]
+                            if open_.pop() == name:
+                                break
+        return circles
+
+    def _callees(self, name: str) -> Iterator[str]:
+        return iter([callee for callee, _ in self._calls[name] if callee in self._calls])
+
+
+def _calls(body: Node) -> Iterator[tuple[str, bool]]:
+    """Names that a function calls, and whether each call is apart: in the background, or a stage of a pipe."""
+    waiting: list[_Waiting] = [(body, False, False)]
+    while waiting:
+        node, apart, chosen = waiting.pop()
+        for redirect in node.redirects:
+            waiting += _inside(redirect.target, apart, chosen)
+        match node:
+            case Simple():
+                if not (chosen and _says_what(node)):
+                    yield from ((name, apart) for name in _named(node))
+                for assignment in node.assignments:
+                    waiting += _inside(assignment.value, apart, chosen)
+                for word in () if node.argv is not None else node.words:
+                    waiting += _inside(word if isinstance(word, Word) else word.value, apart, chosen)
+            case Pipeline():
+                waiting += [(stage, True, chosen) for stage in node.stages]
+            case Coprocess():
+                waiting.append((node.command, True, chosen))
+            case Group():
+                waiting += _items(node.body, apart, chosen)
+            case If():
+                for condition, branch in node.branches:
+                    waiting += [*_items(condition, apart, chosen), *_items(branch, apart, chosen)]
+            case Case():
+                for _, arm in node.arms:
+                    waiting += _items(arm, apart, chosen or node.word.fixed is None)
+            case Loop() if not _bounded(node):
+                waiting += _items(node.body, apart, chosen)
+
+
+def _named(node: Simple) -> Iterator[str]:
+    """What a command calls: its first word, `$FUNCNAME`, and what `eval` and its like are given."""
+    words = [word for word in node.words[:2] if isinstance(word, Word)]
+    for word in words[: 2 if node.name in _CALLERS else 1]:
+        match word.parts:
+            case [Parameter(name="FUNCNAME")]:
+                yield ITSELF
+            case [Literal(quoted=False, text=text)] if text:
+                yield text
+
+
+def _says_what(node: Simple) -> bool:
+    """It is called with plain words: `run all) run one & run two &` comes to an end."""
+    return len(node.words) > 1 and all(isinstance(word, Word) and word.fixed is not None for word in node.words[1:])
+
+
+def _inside(word: Word, apart: bool, chosen: bool) -> list[_Waiting]:
+    """The commands of substitutions; those of `<(…)` run beside the others."""
+    found: list[_Waiting] = []
+    for part in word.parts if word.fixed is None else ():
+        if isinstance(part, Substitution):
+            found += _items(part.body, apart or part.kind != "$", chosen)
+    return found
+
+
+def is_endless(loop: Loop) -> bool:
+    """A loop that ends never and does nothing but start processes, which it does not wait for."""
+    items = loop.body.items
+    return (
+        _forever(loop)
+        and any(item.background for item in items)
+        and all(item.background or (isinstance(item.node, Simple) and item.node.name in _INSTANT) for item in items)
+    )
+
+
+def _forever(loop: Loop) -> bool:
+    if loop.expressions is not None:
+        parts = [part.text for part in loop.expressions.parts if isinstance(part, Literal)]
+        return len(parts) == len(loop.expressions.parts) and "".join(parts).split(";")[1:2] in ([""], [" "], ["1"])
+    condition = loop.condition.items if loop.condition is not None else []
+    return len(condition) == 1 and isinstance(condition[0].node, Simple) and condition[0].node.name in ("true", ":")
+
+
+def _bounded(loop: Loop) -> bool:
+    """Over something that runs out, such as the directories below this one."""
+    return loop.words is not None and any(word.bare() is None or "*" in (word.bare() or "") for word in loop.words)
+
+
+def _items(block: Block, apart: bool, chosen: bool) -> list[_Waiting]:
+    return [(item.node, apart or item.background, chosen) for item in block.items]

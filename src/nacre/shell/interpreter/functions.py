@@ -1,0 +1,112 @@
+"""Functions, followed where they are called, and again when what they are given or work with has changed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from nacre.shell.command import EVERY, Script, forget_known
+from nacre.shell.interpreter.commands import STEP, Runner
+from nacre.shell.interpreter.expand import Expander
+from nacre.shell.interpreter.fork_bombs import Spawns
+from nacre.shell.interpreter.state import State
+from nacre.shell.registry import Followers
+from nacre.shell.symbolic import SOME, UNKNOWN, has_glob
+from nacre.shell.syntax.nodes import Function, Node
+from nacre.shell.values.positional import Arguments
+
+DEEPEST_CALL = 32
+"""Functions that are called inside each other; `AGAIN`: how often the same one may be among them with what it is given,
+and once more with anything."""
+AGAIN = 2
+_KNOWN = 10
+"""What it counts as, in characters, to see of a name that it is as it was in another call."""
+REPEATED = 64
+"""Calls with nothing new about them that are followed, of all functions together."""
+
+
+class Caller(Runner):
+    def __init__(self, script: Script, followers: Followers) -> None:
+        super().__init__(script, followers)
+        self._calls: list[Function] = []
+        self._called: set[int] = set()
+        self._given: dict[int, set[tuple[object, ...]]] = {}
+        """The circumstances in which each function has been followed."""
+        self._known: dict[int, set[tuple[object, ...]]] = {}
+        """What each has run, so that it is listed once."""
+        self._repeated = 0
+        """How often one was followed again, in the same ones: what it sets, it sets again."""
+        self._functions: tuple[object, frozenset[tuple[str, Function]]] = None, frozenset()
+        """The last that were looked at, and what is in them."""
+        self._defined: dict[int, Function] = {}
+        self._spawns = Spawns()
+
+    @abstractmethod
+    def node(self, node: Node, state: State, stdin: str | None) -> str:
+        """The walker's."""
+
+    def define(self, node: Function, state: State) -> None:
+        name = node.name.bare() or Expander(state, self).text(node.name)
+        if state.functions.get(name) is not node:
+            self.spend(len(state.functions))
+            state.functions = {**state.functions, name: node}
+            state.unsure -= {name}
+        if self._defined.get(id(node)) is not node or name not in self._spawns:
+            self._defined[id(node)] = node
+            self._spawns.add(name, node, self._inside or (node.start, node.body.end))
+
+    def call(
+        self, function: Function, state: State, stdin: str | None, arguments: list[str] | None, firm: int = EVERY
+    ) -> str:
+        if arguments and firm < len(arguments) and (UNKNOWN in arguments[:-1] or any(map(has_glob, arguments))):
+            self._call(function, state.fork(), stdin, _moved(arguments), EVERY)
+        return self._call(function, state, stdin, arguments, firm)
+
+    def _call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None, firm: int) -> str:
+        self._called.add(id(function))
+        if self.script.closed:
+            return UNKNOWN
+        if (inside := self._calls.count(function)) >= AGAIN:
+            if inside > AGAIN or arguments is None:
+                return UNKNOWN
+            arguments = [SOME] * len(arguments)  # and so on
+        if len(self._calls) >= DEEPEST_CALL:
+            self.close(f"more than {DEEPEST_CALL} functions are called inside each other")
+            return UNKNOWN
+        given = self._given.setdefault(id(function), set())
+        call = self._circumstances(state, stdin, arguments, firm)
+        self._repeated += call in given
+        if self._repeated > REPEATED if call in given else not self.worth(len(given), arguments or ()):
+            return UNKNOWN
+        first = len(self.script.commands)
+        given.add(call)
+        self._calls.append(function)
+        before, state.arguments = state.arguments, () if arguments is None else (Arguments(tuple(arguments), firm),)
+        shown, state.given = state.given, frozenset()
+        outer, state.locals = state.locals, {}
+        try:
+            return self.node(function.body, state, stdin)
+        finally:
+            state.variables.own.update(state.locals)
+            state.arguments, state.given, state.locals = before, shown, outer
+            self._calls.pop()
+            if not inside:
+                known = self._known.setdefault(id(function), set())
+                self.spend(STEP * forget_known(self.script.commands, first, known))
+
+    def _circumstances(
+        self, state: State, stdin: str | None, arguments: list[str] | None, firm: int
+    ) -> tuple[object, ...]:
+        """What decides about what a function does."""
+        known = state.variables.known()
+        elements = sum(len(each) for values in known.values() if values for each in values if not isinstance(each, str))
+        self.spend(_KNOWN * len(known) + elements + len(state.functions))
+        values = frozenset((name, tuple(each or ())) for name, each in known.items() if name != "_")
+        if self._functions[0] is not state.functions:  # never changed, but put in place of each other
+            self._functions = state.functions, frozenset(state.functions.items())
+        given = None if arguments is None else (*arguments, firm)
+        return given, stdin, self._pipes, state.cwd, state.settled, values, self._functions[1]
+
+
+def _moved(arguments: list[str]) -> list[str]:
+    """As they may be, too: an empty `$x` is no argument, a glob is two, and those after it are others in number."""
+    return [each for word in arguments if word != UNKNOWN for each in ((word, word) if has_glob(word) else (word,))]

@@ -1,0 +1,116 @@
+"""What flows where: the pipes between commands, what is redirected, the files that remember what went into them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from nacre.shell.command import Command, Opened, Script
+from nacre.shell.interpreter.budget import LONGEST, Budget
+from nacre.shell.interpreter.expand import Expander
+from nacre.shell.interpreter.state import State
+from nacre.shell.symbolic import DOWNLOADED, UNKNOWN, whole
+from nacre.shell.syntax.nodes import Block, Node, Redirect, Substitution
+
+
+class Plumbing(Budget, ABC):
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self._stdin: str | None = None
+        """What the command reads that is followed at the moment, and so do the substitutions in its words."""
+        self._pipes = (0, 0)
+        """Its `pipe_in` and `pipe_out`."""
+        self._numbers: dict[tuple[Node | Substitution, tuple[int, int]], int] = {}
+        """The pipes that a piece of the script makes: followed again at the same place they are the same."""
+        self._piped = 0
+        """How many there are."""
+        self._ends: dict[str, int] = {}
+        """The pipes that have a path: those of `<(…)` and `>(…)`."""
+        self._coprocess = (0, 0)
+        """The pipes to and from the last coprocess; which descriptors they are is not known."""
+        self._sinks: list[tuple[str, Block, int]] = []
+        """Path, commands and pipe of each `>(…)`, until what it reads has been written."""
+        self._partly = False
+        """In a substitution: whether not all may be printed of what it seems to print."""
+
+    @abstractmethod
+    def block(self, block: Block, state: State, stdin: str | None) -> str:
+        """The walker's."""
+
+    def content(self, path: str, state: State) -> str | None:
+        """What a file holds that the script has written; if that may be one text or another, all of them."""
+        texts = state.written.texts(path)
+        if len(texts) < 2:
+            return texts[0] if texts else None
+        self._partly = True
+        return self.kept("\n".join(text.removesuffix("\n") for text in texts) + "\n")
+
+    def drain(self, first: int, state: State) -> None:
+        """What was written into `>(…)` is read by the commands in it: those there are since there were so many."""
+        pipes = self._pipes
+        while len(self._sinks) > first:
+            path, body, pipe = self._sinks.pop()
+            self._pipes = pipe, pipes[1]
+            self.block(body, state.fork(), state.written.get(path) or None)
+        self._pipes = pipes
+
+    def pipes(self, made_by: Node | Substitution, many: int) -> int:
+        """So many new ones, with the numbers from this one on."""
+        first = self._numbers.get((made_by, self._pipes))
+        if first is None:
+            first = self._piped + 1
+            self._piped += many
+            if len(self._numbers) < LONGEST:
+                self._numbers[made_by, self._pipes] = first
+        return first
+
+    def _redirected_pipes(self, redirects: tuple[Opened, ...]) -> tuple[int, int]:
+        """Those of a command with these redirections."""
+        pipe_in, pipe_out = self._pipes
+        for opened in redirects:
+            if opened.operator in ("<&", ">&") and not whole(opened.target):
+                to, back = self._coprocess
+            else:
+                to = back = self._ends.get(opened.target, 0)
+            if opened.operator in ("<", "<&"):
+                pipe_in = back or pipe_in
+            else:
+                pipe_out = to or pipe_out
+        return pipe_in, pipe_out
+
+    def opened(
+        self, redirects: list[Redirect], expander: Expander, stdin: str | None
+    ) -> tuple[tuple[Opened, ...], str | None]:
+        opened = []
+        for redirect in redirects:
+            match redirect.operator:
+                case "<<" | "<<-":
+                    text = expander.text(redirect.target)
+                case "<<<":
+                    text = expander.text(redirect.target) + "\n"
+                case _:
+                    target = " ".join(expander.fields(redirect.target))
+                    opened.append(Opened(redirect.descriptor, redirect.operator, target))
+                    if redirect.operator == "<&":
+                        target = f"/dev/fd/{target}"
+                    elif redirect.operator not in ("<", "<>"):
+                        continue
+                    held = self.content(expander.state.path(target), expander.state)
+                    from_network = target.startswith(("/dev/tcp/", "/dev/udp/"))
+                    text = held if held is not None else DOWNLOADED if from_network else UNKNOWN
+            if redirect.descriptor in ("", "0"):
+                stdin = text
+            else:
+                expander.state.written[f"/dev/fd/{redirect.descriptor}"] = text
+        return tuple(opened), stdin
+
+    def redirected(self, command: Command, printed: str, state: State) -> str:
+        """What is left to print after redirections; files remember what went into them."""
+        for opened in command.redirects:
+            if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
+                path = state.path(opened.target)
+                before = state.written.texts(path) if opened.operator in (">>", "&>>") else ()
+                texts = [("" if text == UNKNOWN else text) + printed for text in before]
+                state.written.put(path, tuple(map(self.kept, texts or (printed,))))
+                self.spend(sum(map(len, before)) >> 6)
+                printed = ""
+        return printed

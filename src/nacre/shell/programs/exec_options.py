@@ -1,0 +1,256 @@
+"""Programs with options whose value is a command: git's aliases and filters, tar's actions, sed's `e`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from shlex import quote
+
+from nacre.base.lazy_regex import later
+from nacre.shell.command import Command
+from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.state import State
+from nacre.shell.option_tables import SHAPES, sort_tar
+from nacre.shell.options import taking
+from nacre.shell.symbolic import SOME, UNKNOWN, whole
+
+_GIT_SETTING = later(
+    r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath)|sequence\.editor|diff\.external|credential\.helper|"
+    r"pager\.\w+|gpg\.program|(?:diff|merge|filter)\.[^=]*\.(?:command|driver|textconv|clean|smudge|process)|"
+    r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_RULE = later(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
+_CONFIG = "/dev/git-config/"
+"""Where what `git config` sets is remembered."""
+_GIT_COMMANDS = frozenset(
+    "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter "
+    "--tag-name-filter --upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
+)
+_TAR = (
+    "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--to-command", "--rsh-command",
+    "--rmt-command",
+)  # fmt: skip
+_ESCAPES = later(r"(?:^|[\n;])[ \t\r]*+(?:\\!|\.shell|\.system)[ \t]*+([^\n]+)")
+_SED_WRITES = later(r"(?:^|[;{}\n/0-9$])[ \t]*+[wW][ \t]++([^\n;}]+)")
+_SED_EXECUTES = later(r"(?:^|[;{}\n]|(?<=[0-9$/]))[ \t]*+e(?:[ \t]++([^\n]+)|[ \t]*+(?=$|;|\}))", re.MULTILINE)
+_SED_SIMPLE = later(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
+_SED_REPLACES = later(r"s(?=([^\\\n]))")
+_SED_FLAGS = later(r"[gpiIm0-9]*+e")
+
+
+def _git(runner: Runner, command: Command, state: State) -> str:
+    args = command.args
+    for index, word in enumerate(args):
+        if word[:1] == "-":
+            following = args[index + 1] if index + 1 < len(args) else ""
+            if word == "-c" or word == "--config-env":
+                _setting(runner, command, following, state)
+            elif word in _GIT_COMMANDS and following:
+                runner.read(command, following, state.child())
+            elif "=" in word and word.startswith("--") and word.partition("=")[0] in _GIT_COMMANDS:
+                runner.read(command, word.partition("=")[2], state.child())
+        elif word.startswith("ext::"):
+            runner.read(command, word[5:], state.child())
+        elif word == "config" and runner.spend(len(args)):
+            operands = [each for each in args[index + 1 :] if not each.startswith("-")]
+            if operands[:1] == ["set"]:
+                operands = operands[1:]
+            if len(operands) > 1:
+                _setting(runner, command, f"{operands[0]}={operands[1]}", state)
+                state.written[f"{_CONFIG}{operands[0]}"] = operands[1]
+    _subcommand(runner, command, state)
+    if state.written.settings and "config" not in args:
+        _configured(runner, command, state)
+    for text in list(state.written.hooks.values()):
+        runner.read(command, text, state.child())
+    if "rev-parse" not in args:
+        return UNKNOWN
+    return ".git" if "--git-dir" in args else state.cwd if "--show-toplevel" in args else SOME
+
+
+def _setting(runner: Runner, command: Command, setting: str, state: State) -> None:
+    name, _, value = setting.partition("=")
+    runner.spend(len(command.args))
+    if name.startswith("alias.") and value.startswith("!"):
+        if name[6:] in command.args or "config" in command.args:
+            runner.read(command, value[1:], state.child())
+    elif found := _GIT_SETTING.match(setting):
+        runner.read(command, found[1].removeprefix("!"), state.child())
+
+
+def _configured(runner: Runner, command: Command, state: State) -> None:
+    """What the script itself has set counts as if it stood here."""
+    if command.parent is not None and command.parent.name == "git":
+        return
+    settings, sub = state.written.settings, next((word for word in command.args if word[:1] != "-"), "")
+    if sub == "push":
+        names = [name for name in settings if name.startswith(f"{_CONFIG}remote.")]
+    else:
+        names = [name for name in (f"{_CONFIG}alias.{sub}",) if name in settings]
+    for name in names:
+        setting = f"{name[len(_CONFIG) :]}={settings[name]}"
+        runner.follow(command, ("git", "-c", setting, *command.args), state.child())
+
+
+def _subcommand(runner: Runner, command: Command, state: State) -> None:
+    args = command.args
+    if "bisect" in args and "run" in args:
+        runner.follow(command, args[args.index("run") + 1 :], state.child())
+    elif "submodule" in args and "foreach" in args:
+        words = [word for word in args[args.index("foreach") + 1 :] if word not in ("--recursive", "--quiet", "-q")]
+        runner.read(command, " ".join(words), state.child())
+
+
+def _tar(runner: Runner, command: Command, state: State) -> str:
+    given = sort_tar(command.args)
+    actions = [each[5:] for each in given.values("--checkpoint-action") if each.startswith("exec=")]
+    for text in (*actions, *given.values(*_TAR)):
+        runner.read(command, text, state.child())
+    if given.has("-O", "--to-stdout") and command.stdin is not None and not whole(command.stdin):
+        return command.stdin
+    return UNKNOWN
+
+
+def _sed(runner: Runner, command: Command, state: State) -> str:
+    given = command.given
+    texts = given.values("-e", "--expression")
+    texts += [runner.content(state.path(name), state) or "" for name in given.values("-f", "--file")]
+    if not texts:
+        texts = given.operands[:1]
+    lines = UNKNOWN if command.stdin is None else command.stdin
+    for text in texts:
+        for found in _SED_EXECUTES.finditer(text):
+            runner.read(command, found[1] or lines, state.child())
+        for found in _SED_WRITES.finditer(text):
+            runner.read(command, ": > " + quote(found[1].strip()), state.child())
+        for replacement in _sed_executed(runner, text):
+            runner.read(command, replacement or lines, state.child())
+        if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
+            lines = _sed_replaced(runner, simple[2], simple[3], lines)
+    return lines
+
+
+def _sed_executed(runner: Runner, text: str) -> Iterator[str]:
+    """The replacements of `s/…/…/e`, with any other character for the slash."""
+    end = 0
+    for found in _SED_REPLACES.finditer(text):
+        start, mark = found.end() + 1, found[1]
+        if found.start() < end:
+            continue
+        middle = _unescaped(text, mark, start)
+        last = _unescaped(text, mark, middle + 1) if middle >= 0 else -1
+        if not runner.spend((last if last >= 0 else len(text)) - start):
+            return
+        if last >= 0 and (flags := _SED_FLAGS.match(text, last + 1)):
+            end = flags.end()
+            yield text[middle + 1 : last]
+
+
+def _unescaped(text: str, mark: str, start: int) -> int:
+    """Where a character stands without a backslash before it; -1 if nowhere."""
+    while (at := text.find(mark, start)) >= 0:
+        before = at
+        while before > start and text[before - 1] == "\\":
+            before -= 1
+        if (at - before) % 2 == 0:
+            return at
+        start = at + 1
+    return -1
+
+
+def _sed_replaced(runner: Runner, searched: str, replacement: str, lines: str) -> str:
+    regex = re.compile(f"(?m){searched}")
+    count = sum(1 for _ in regex.finditer(lines))
+    if not runner.spend(len(lines) + count * len(replacement)):
+        return UNKNOWN
+    return runner.kept(regex.sub(lambda _: replacement, lines))
+
+
+def _make(runner: Runner, command: Command, state: State) -> str:
+    name = (command.given.values("-f", "--file", "--makefile") or ["Makefile"])[0]
+    text = command.stdin if name == "-" else runner.content(state.path(name), state)
+    if command.has("-n", "--dry-run", "--just-print"):
+        return UNKNOWN
+    for line in (text or "").split("\n"):
+        for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
+            runner.read(command, found[1], state.child())
+        if line.startswith("\t") or (";" in line and _RULE.match(line)):
+            recipe = line if line[0] == "\t" else line.partition(";")[2]
+            runner.read(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.child())
+    return UNKNOWN
+
+
+def _dd(runner: Runner, command: Command, state: State) -> str:
+    for word in command.args:
+        if word.startswith("of="):
+            state.written[state.path(word[3:])] = command.stdin or UNKNOWN
+            return ""
+    return command.stdin or UNKNOWN
+
+
+def _yes(runner: Runner, command: Command, state: State) -> str:
+    return " ".join(command.args or ("y",)) + "\n"
+
+
+def _client(runner: Runner, command: Command, state: State) -> str:
+    """A client of a database that has a way to run commands."""
+    for text in (*command.args, command.stdin or ""):
+        for found in _ESCAPES.finditer(text):
+            runner.read(command, found[1], state.child())
+    return UNKNOWN
+
+
+def _option(*names: str) -> Follows:
+    """A program that runs the value of one of these options."""
+
+    def follow(runner: Runner, command: Command, state: State) -> str:
+        for text in (taking(names).sort(command.args) if command.name not in SHAPES else command.given).values(*names):
+            runner.read(command, text, state.child())
+        return UNKNOWN if command.stdin is None else command.stdin
+
+    return follow
+
+
+def _sftp(runner: Runner, command: Command, state: State) -> str:
+    from nacre.shell.programs.shells import local_commands  # rarely needed
+
+    local_commands(runner, command, state)
+    return _option("-S")(runner, command, state)
+
+
+def _editor(runner: Runner, command: Command, state: State) -> str:
+    texts = [word[1:] for word in command.args if word[:1] == "+"]
+    texts += [a for word, a in zip(command.args, command.args[1:], strict=False) if word in ("-c", "--cmd", "-ex")]
+    for text in (*texts, *(command.stdin or "").split("\n")):
+        if found := re.match(r":?(?:silent\s+)?(?:!|shell )(.+)", text, re.DOTALL):
+            runner.read(command, found[1], state.child())
+    return UNKNOWN
+
+
+FOLLOWERS: dict[str, Follows] = {
+    "git": _git,
+    "tar": _tar,
+    "gtar": _tar,
+    "bsdtar": _tar,
+    "sed": _sed,
+    "gsed": _sed,
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _client),
+    "sort": _option("--compress-program"),
+    "rsync": _option("-e", "--rsh", "--rsync-path"),
+    "man": _option("-P", "--pager"),
+    "sftp": _sftp,
+    "zip": _option("-TT", "--unzip-command"),
+    "split": _option("--filter"),
+    "rg": _option("--pre"),
+    "vim": _editor,
+    "vi": _editor,
+    "nvim": _editor,
+    "ex": _editor,
+    "ed": _editor,
+    "gdb": _editor,
+    "make": _make,
+    "gmake": _make,
+    "dd": _dd,
+    "yes": _yes,
+}

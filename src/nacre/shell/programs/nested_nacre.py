@@ -1,0 +1,37 @@
+"""nacre itself, called by a command: what it would run counts as if it stood there, or `nacre run --yes` would be a way
+past every rule that asks."""
+
+from __future__ import annotations
+
+from nacre.shell.command import Command
+from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.state import State
+from nacre.shell.options import Shape
+from nacre.shell.symbolic import UNKNOWN
+
+_RUN = Shape(
+    "",
+    "timeout mode cwd env pass-env stdin description output-dir view session profile yield-after access network "
+    "writable protect hide memory cpu processes file-size open-files",
+)
+
+
+def _nacre(runner: Runner, command: Command, state: State) -> str:
+    words = command.args
+    if not words or words[0] != "run":
+        return UNKNOWN
+    given = _RUN.sort(words[1:])
+    inner = state.fork()
+    if (place := given.values("--cwd")) and place[-1]:
+        inner.cwd = state.path(place[-1])
+    if not given.operands:
+        return UNKNOWN
+    text = (command.stdin or "") if given.operands[0] == "-" else given.operands[0]
+    stdin = next(iter(given.values("--stdin")), "")
+    variables = [word for word in given.values("--env") if "=" in word]
+    return runner.follow(
+        command, ("env", *variables, "bash", "-c", text), inner, command.stdin if stdin == "-" else stdin
+    )
+
+
+FOLLOWERS: dict[str, Follows] = {"nacre": _nacre}

@@ -1,0 +1,322 @@
+"""What well-known programs would print, as far as that can be known: literal text, or at least where it comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+
+from nacre.base.lazy_regex import later
+from nacre.shell.command import Command
+from nacre.shell.interpreter.assignments import store
+from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.expand import Expander
+from nacre.shell.interpreter.state import State
+from nacre.shell.options import Shape
+from nacre.shell.symbolic import DECODED, DOWNLOADED, SOME, STAR, UNKNOWN, plain, source, whole
+from nacre.shell.syntax.escapes import ansi_c
+
+_CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
+_WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
+_DIRECTIVE = later(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
+_CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
+_TO = later("(.)-(.)", re.DOTALL)
+_ZERO = later(r"\\0([0-7]{1,3})")
+"""How `echo -e` writes an octal number."""
+_COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
+_SAME = frozenset(
+    "head tail grep egrep fgrep uniq tac nl cut fold fmt expand unexpand column "
+    "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
+    "zstdcat lz4".split()
+)
+_SOMETHING = frozenset("date hostname uname nproc seq wc tty".split())
+
+
+def _echo(runner: Runner, command: Command, state: State) -> str:
+    words = list(command.args)
+    escapes = False
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        escapes = "e" in words.pop(0)
+    text = " ".join(words)
+    return (ansi_c(_ZERO.sub(r"\\\1", text)) if escapes else text) + "\n"
+
+
+def _printf(runner: Runner, command: Command, state: State) -> str:
+    words = list(command.args)
+    name = ""
+    if words[:1] == ["-v"] and len(words) > 1:
+        name = words[1]
+        words = words[2:]
+    if words[:1] == ["--"]:
+        words = words[1:]
+    text = _formatted(runner, words[0], words[1:]) if words else ""
+    if name:
+        store(Expander(state, runner), name, text)
+        return ""
+    return text
+
+
+def _formatted(runner: Runner, form: str, words: list[str]) -> str:
+    """The form, again and again as long as there are words for it."""
+    form, left, out = source(form), deque(words), []
+
+    def fill(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        if found[0][0] == "\\":
+            return ansi_c(found[0]) or "\0"
+        word = left.popleft() if left else ""
+        return ansi_c(word) if found[1] == "b" else word
+
+    while not runner.script.closed:
+        before = len(left)
+        out.append(_DIRECTIVE.sub(fill, form))
+        runner.spend(len(form))
+        if not left or len(left) == before:
+            break
+    return runner.kept("".join(out))
+
+
+def _cat(runner: Runner, command: Command, state: State) -> str:
+    texts = []
+    for name in command.operands() or ["-"]:
+        if name in ("-", "/dev/stdin", "/dev/fd/0"):
+            texts.append(UNKNOWN if command.stdin is None else command.stdin)
+        else:
+            held = runner.content(state.path(name), state)
+            texts.append(UNKNOWN if held is None else held)
+    return _together(runner, texts)
+
+
+def _together(runner: Runner, texts: list[str]) -> str:
+    return "".join(texts) if runner.spend(sum(map(len, texts))) else UNKNOWN
+
+
+def _tee(runner: Runner, command: Command, state: State) -> str:
+    text = UNKNOWN if command.stdin is None else command.stdin
+    for name in command.operands():
+        state.written[state.path(name)] = text
+    return text
+
+
+def _same(runner: Runner, command: Command, state: State) -> str:
+    """A filter: taken to let its input pass; of all files, not all."""
+    if command.stdin is not None:
+        return command.stdin.replace(STAR, SOME)
+    texts = [runner.content(state.path(name), state) for name in command.operands()]
+    return _together(runner, [text for text in texts if text is not None]) or UNKNOWN
+
+
+def _tr(runner: Runner, command: Command, state: State) -> str:
+    text = command.stdin
+    if text is None or command.has("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
+        return text or UNKNOWN
+    operands = [ansi_c(source(word)) for word in command.operands()]
+    if len(operands) != 2 or not runner.spend(sum(map(_span, operands))):
+        return text
+    sets = [_characters(word) for word in operands]
+    if not all(sets):
+        return text
+    to = sets[1] + sets[1][-1] * (len(sets[0]) - len(sets[1]))
+    return text.translate({ord(a): b for a, b in zip(sets[0], to, strict=False)})
+
+
+def _characters(text: str) -> str:
+    """A set of tr's, written out: `a-z`, `[:upper:]`."""
+    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), text)
+    return _TO.sub(lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text)
+
+
+def _span(text: str) -> int:
+    """How many characters the ranges of a set are."""
+    return sum(max(0, ord(last) - ord(first)) for first, last in _TO.findall(text))
+
+
+def _rev(runner: Runner, command: Command, state: State) -> str:
+    text = command.stdin
+    return "\n".join(line[::-1] for line in text.split("\n")) if text is not None and whole(text) else UNKNOWN
+
+
+def _decoder(runner: Runner, command: Command, state: State) -> str:
+    match command.name:
+        case "xxd":
+            decodes = command.has("-r", "-revert", "--revert")
+        case "openssl":
+            if "s_client" in command.args:
+                return DOWNLOADED
+            decodes = any(word in ("-d", "-decode") for word in command.args) and any(
+                word in ("enc", "base64", "-base64") or word.lstrip("-").startswith(("aes", "des"))
+                for word in command.args
+            )
+        case "uudecode":
+            decodes = True
+        case _:
+            decodes = command.has("-d", "-D", "--decode")
+    return DECODED if decodes else UNKNOWN
+
+
+def _curl(runner: Runner, command: Command, state: State) -> str:
+    output = _last(command, _CURL, "-o", "--output")
+    if command.has("-O", "--remote-name", "--remote-name-all"):
+        output = _basename(command.operands())
+    return _fetched(output, state)
+
+
+def _wget(runner: Runner, command: Command, state: State) -> str:
+    output = _last(command, _WGET, "-O", "--output-document")
+    if output is None:
+        output = _basename(command.operands("-P", "--directory-prefix"))
+        if directory := _last(command, _WGET, "-P", "--directory-prefix"):
+            output = f"{directory}/{output}"
+    return _fetched(output, state)
+
+
+def _last(command: Command, shape: Shape, *names: str) -> str | None:
+    """The value of an option that may stand behind operands."""
+    argv = command.argv
+    for index in range(1, len(argv)):
+        if argv[index][:1] == "-" and (value := shape.value(("", *argv[index : index + 2]), *names)) is not None:
+            return value
+    return None
+
+
+def _basename(words: list[str]) -> str:
+    return next(
+        (word.split("?")[0].rstrip("/").rsplit("/", 1)[-1] for word in words if "/" in word or "." in word), SOME
+    )
+
+
+def _fetched(output: str | None, state: State) -> str:
+    if output in (None, "-", "/dev/stdout"):
+        return DOWNLOADED
+    assert output is not None
+    state.written[state.path(output)] = DOWNLOADED
+    return ""
+
+
+def _downloads(runner: Runner, command: Command, state: State) -> str:
+    if command.name == "aria2c":
+        return _fetched(_last(command, Shape("od"), "-o", "--out") or _basename(command.operands()), state)
+    return DOWNLOADED
+
+
+def _copy(runner: Runner, command: Command, state: State) -> str:
+    operands = command.operands("-t", "-m", "-o", "-g")
+    if len(operands) == 2 and (texts := state.written.texts(state.path(operands[0]))):
+        state.written.put(state.path(operands[1]), texts)
+    return ""
+
+
+def _path(runner: Runner, command: Command, state: State) -> str:
+    operands = command.operands("-s", "--relative-to")
+    if not operands or not plain(operands[-1]):
+        return SOME if command.name == "dirname" else UNKNOWN
+    match command.name:
+        case "dirname":
+            return os.path.dirname(operands[-1].rstrip("/")) or ("/" if operands[-1].startswith("/") else ".")
+        case "basename":
+            name = os.path.basename(operands[0].rstrip("/"))
+            ending = operands[1] if len(operands) == 2 and not command.has("-a", "--multiple") else ""
+            return (name if name == ending else name.removesuffix(ending)) or SOME
+    return state.path(operands[-1])
+
+
+def _printenv(runner: Runner, command: Command, state: State) -> str:
+    if len(command.args) == 1:
+        value = (state.variables.of(command.args[0]) or [UNKNOWN])[0]
+        return value if isinstance(value, str) else UNKNOWN
+    return UNKNOWN
+
+
+def _ls(runner: Runner, command: Command, state: State) -> str:
+    operands = command.operands()
+    if operands and command.has("-d", "--directory"):
+        return "\n".join(operands)
+    return STAR if not operands or state.path(operands[0]) in ("/", state.home) else SOME
+
+
+def _mktemp(runner: Runner, command: Command, state: State) -> str:
+    named = command.operands("-p", "--suffix", "--tmpdir")
+    return named[0] if named and "/" in named[0] else "/tmp/tmp.XXXXXXXXXX"
+
+
+def _which(runner: Runner, command: Command, state: State) -> str:
+    """Where a program is: somewhere on PATH. Also for `command -v`; `type` says more, unless it is asked for that."""
+    names, tables = command.operands(), state.variables.tables
+    if len(names) != 1 or not plain(names[0]) or names[0] in state.aliases or "BASH_CMDS" in tables:
+        return SOME
+    if (command.name == "type" and not command.has("-p", "-P")) or command.has("-V", "-a"):
+        return SOME
+    return names[0] if "/" in names[0] or names[0] in state.functions else f"{SOME}/{names[0]}"
+
+
+def _decompressor(runner: Runner, command: Command, state: State) -> str:
+    text = command.stdin
+    of_files = any(word != "-" for word in command.operands())
+    if text is not None and not of_files and (DOWNLOADED in text or plain(text)):
+        return text
+    compresses = command.name in ("gzip", "xz", "zstd", "bzip2", "gpg") and not command.has(
+        "-d", "--decompress", "--decrypt"
+    )
+    return UNKNOWN if compresses else DECODED
+
+
+def _remote(runner: Runner, command: Command, state: State) -> str:
+    """Programs with one subcommand that prints what is elsewhere."""
+    args = command.args
+    match command.name:
+        case "aws" | "gsutil" | "gcloud":
+            fetches = any(word in ("-", "/dev/stdout", "cat") for word in args)
+        case "gh":
+            fetches = args[:1] == ("api",) or args[:2] in (("gist", "view"), ("release", "download"))
+        case _:
+            fetches = "s_client" in args
+    return DOWNLOADED if fetches else UNKNOWN
+
+
+def _scp(runner: Runner, command: Command, state: State) -> str:
+    from nacre.shell.programs.shells import local_commands  # rarely needed
+
+    local_commands(runner, command, state)
+    operands = command.operands()
+    for source_ in operands[:-1]:
+        if ":" in source_:
+            name = source_.rpartition("/")[2].rpartition(":")[2]
+            target = operands[-1]
+            state.written[state.path(f"{target}/{name}" if target.endswith(("/", ".")) else target)] = DOWNLOADED
+    return ""
+
+
+def _user(runner: Runner, command: Command, state: State) -> str:
+    return state.user if command.name != "id" or command.has("-n", "--name") else SOME
+
+
+def _something(runner: Runner, command: Command, state: State) -> str:
+    return SOME
+
+
+FOLLOWERS: dict[str, Follows] = {
+    **dict.fromkeys(_SAME, _same),
+    **dict.fromkeys(_SOMETHING, _something),
+    **dict.fromkeys(("base64", "gbase64", "base32", "basenc", "xxd", "openssl", "uudecode"), _decoder),
+    **dict.fromkeys(("curl", "curlie"), _curl),
+    **dict.fromkeys(("wget", "wget2"), _wget),
+    **dict.fromkeys(("http", "https", "xh", "aria2c", "lynx", "w3m", "links", "fetch", "ftp", "GET"), _downloads),
+    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), _downloads),
+    **dict.fromkeys(("cp", "mv", "install", "ln"), _copy),
+    **dict.fromkeys(("dirname", "basename", "realpath", "readlink"), _path),
+    **dict.fromkeys(("which", "type"), _which),
+    **dict.fromkeys(_COMPRESSORS, _decompressor),
+    **dict.fromkeys(("aws", "gsutil", "gcloud", "gh"), _remote),
+    **dict.fromkeys(("whoami", "logname", "id"), _user),
+    "scp": _scp,
+    "ls": _ls,
+    "mktemp": _mktemp,
+    "echo": _echo,
+    "printf": _printf,
+    "cat": _cat,
+    "tee": _tee,
+    "tr": _tr,
+    "rev": _rev,
+    "printenv": _printenv,
+}

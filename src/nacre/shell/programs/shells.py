@@ -1,0 +1,323 @@
+"""Programs that execute text: shells, eval, source, trap, ssh, su; and options of others whose value is a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from nacre.base.lazy_regex import later
+from nacre.shell.command import Command
+from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.state import State
+from nacre.shell.options import Shape
+from nacre.shell.symbolic import DECODED, DOWNLOADED, UNKNOWN, whole
+
+SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
+_EXPANDING_ALIASES = frozenset(("--posix", "posix", "expand_aliases"))
+_SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
+_INTERPRETERS = {  # program: options whose value is code
+    "python": "c", "python2": "c", "python3": "c", "pypy": "c", "pypy3": "c", "perl": "eE", "ruby": "e", "node": "ep",
+    "nodejs": "ep", "php": "r", "lua": "e", "deno": "", "bun": "e", "osascript": "e", "Rscript": "e", "awk": "",
+    "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
+}  # fmt: skip
+_TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
+_LOCAL_COMMAND = later(
+    r"(?:-o)?(?:ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand)[= ](.+)", re.IGNORECASE | re.DOTALL
+)
+_TMUX_RUNS = frozenset(
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw run-shell run "
+    "display-popup popup pipe-pane pipep if-shell if send-keys send".split()
+)
+_TMUX = Shape("cfLST")
+_TMUX_COMMAND = Shape("cefFnNstTxy")
+_SCREEN = Shape("cehpsSTt")
+_SCHEDULE = later(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
+_SU = Shape(
+    "cugGsTw",
+    "command session-command user group supp-group shell whitelist-environment",
+    flags="login pty fast preserve-environment",
+)
+_SCRIPT = Shape(
+    "cEIOBmoT",
+    "command echo log-in log-out log-io logging-format output-limit log-timing",
+    flags="append return flush force quiet",
+    attached="t",
+    operands=1,
+)
+_VERSION = later(r"(?<=[a-z])\d[\d.]*$")
+
+
+def _shell(runner: Runner, command: Command, state: State) -> str:
+    flags, settings, rest = shell_options(command.argv)
+    if "n" in flags or "--version" in settings or "--help" in settings:
+        return UNKNOWN
+    inner = state.child()
+    inner.functions = {name: body for name, body in state.functions.items() if name in state.exported}
+    inner.aliases = {}
+    inner.expands_aliases = (
+        command.name not in ("bash", "rbash") or "i" in flags or not _EXPANDING_ALIASES.isdisjoint(settings)
+    )
+    _startup(runner, command, inner, flags, settings)
+    if "c" in flags:
+        if not rest:
+            return UNKNOWN
+        arguments, zero = list(rest[2:]), rest[1] if len(rest) > 1 else "bash"
+        return runner.read(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
+    if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
+        return _executed(runner, command, command.stdin, inner, arguments)
+    printed = runner.read_file(command, inner.path(rest[0]), inner, list(rest[1:]))
+    return UNKNOWN if printed is None else printed
+
+
+def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
+    """Letters of the options, their long names and values, and the words after them."""
+    flags, settings, index = "", [], 1
+    while index < len(argv):
+        word = argv[index]
+        index += 1
+        if word in ("--", "-"):
+            break
+        if word.startswith("--"):
+            settings.append(word)
+            if word in ("--rcfile", "--init-file") and index < len(argv):
+                settings.append(argv[index])
+                index += 1
+        elif word[:1] in ("-", "+"):
+            flags += word[1:] if word[0] == "-" else ""
+            takes = sum(word.count(letter) for letter in "oO")
+            settings += argv[index : index + takes]
+            index += takes
+        else:
+            return flags, settings, argv[index - 1 :]
+    return flags, settings, argv[index:]
+
+
+def _startup(runner: Runner, command: Command, state: State, flags: str, settings: list[str]) -> None:
+    """Files and variables that a shell executes before its text, where the script itself made them."""
+    files = []
+    if "i" in flags:
+        named = [after for word, after in pairwise(settings) if word in ("--rcfile", "--init-file")]
+        files += named or [f"{state.home}/.bashrc"]
+        files += [value for value in state.variables.of("ENV") if isinstance(value, str)]
+        for name in ("PS0", "PS1"):
+            for value in state.variables.of(name):
+                runner.reread(value if isinstance(value, str) else "", state)
+        for value in state.variables.of("PROMPT_COMMAND"):
+            runner.read(command, value if isinstance(value, str) else " ".join(value), state.fork())
+    else:
+        files += [value for value in state.variables.of("BASH_ENV") if isinstance(value, str)]
+    if "l" in flags or "--login" in settings:
+        files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
+    for file in files:
+        runner.read_file(command, state.path(file), state)
+
+
+def _executed(
+    runner: Runner, command: Command, text: str | None, state: State, arguments: list[str] | None = None
+) -> str:
+    if text is None:
+        return UNKNOWN
+    return runner.read(command, text, state.fork(), arguments=arguments)
+
+
+def _eval(runner: Runner, command: Command, state: State) -> str:
+    words = command.args[1:] if command.args[:1] == ("--",) else command.args
+    return runner.read(command, " ".join(words), state, stdin=command.stdin)
+
+
+def _source(runner: Runner, command: Command, state: State) -> str:
+    words = [word for word in command.args if word != "--"]
+    if not words:
+        return UNKNOWN
+    if words[0] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"):
+        texts: tuple[str, ...] = () if command.stdin is None else (command.stdin,)
+    else:
+        texts = state.written.texts(state.path(words[0]))
+    if len(texts) < 2:
+        return runner.read(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
+    known = [text for text in texts if text != UNKNOWN]
+    command.script, files, ways = "\n".join(known), state.written.mark(), [state.fork() for _ in known]
+    for text, way in zip(known, ways, strict=True):
+        runner.read(command, text, way, arguments=words[1:] or None)
+    state.written.doubt(files)
+    runner.spend(state.join(*ways, stays=len(known) < len(texts)))
+    return UNKNOWN
+
+
+def _trap(runner: Runner, command: Command, state: State) -> str:
+    words = [word for word in command.args if word != "--"]
+    if len(words) > 1 and words[0] not in ("-", "", "-p", "-l"):
+        runner.trap(command, words[0], state)
+    return ""
+
+
+def _ssh(runner: Runner, command: Command, state: State) -> str:
+    words = _SSH.command(command.argv)
+    if words and words[0][:1] == "-":  # options may follow the host as well
+        words = words[_SSH.first(("ssh", *words)) - 1 :]
+    text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
+    inner = state.child()
+    local_commands(runner, command, state)
+    inner.cwd = inner.home
+    if text:
+        runner.read(command, text, inner, stdin=command.stdin)
+    return DOWNLOADED
+
+
+def local_commands(runner: Runner, command: Command, state: State) -> None:
+    """Settings of ssh, scp and sftp that are commands."""
+    for word in command.args:
+        if found := _LOCAL_COMMAND.match(word):
+            runner.read(command, found[1], state.child())
+
+
+def _su(runner: Runner, command: Command, state: State) -> str:
+    text = _called(command, _SU)
+    if text is None:
+        if command.name != "su" or command.stdin is None:
+            return UNKNOWN
+        text = command.stdin
+    return runner.read(command, text, state.child(), stdin=command.stdin)
+
+
+def _called(command: Command, shape: Shape) -> str | None:
+    """The value of an option that may stand after operands; after `--` it is the shell's."""
+    found = shape.sort(word for word in command.args if word != "--").values("-c", "--command", "--session-command")
+    return found[0] if found else None
+
+
+def _runuser(runner: Runner, command: Command, state: State) -> str:
+    if _called(command, _SU) is not None:
+        return _su(runner, command, state)
+    return runner.follow(command, _SU.command(command.argv), state)
+
+
+def _script(runner: Runner, command: Command, state: State) -> str:
+    text = _called(command, _SCRIPT)
+    if text is not None:
+        return runner.read(command, text, state.child())
+    return runner.follow(command, _SCRIPT.command(command.argv), state.child())
+
+
+def _at(runner: Runner, command: Command, state: State) -> str:
+    return _executed(runner, command, command.stdin, state.child())
+
+
+def _interpreter(runner: Runner, command: Command, state: State) -> str:
+    base = _VERSION.sub("", command.name) or command.name
+    letters = _INTERPRETERS.get(command.name, _INTERPRETERS.get(base, ""))
+    shape = Shape(letters + _TAKING.get(base, ""), "eval print command")
+    codes = [code for letter in letters if (code := shape.value(command.argv, f"-{letter}", "--eval")) is not None]
+    code = "\n".join(codes) if codes else None
+    rest = command.argv[shape.first(command.argv) :]
+    if base == "deno" and rest[:1] == ("eval",):
+        code = next((word for word in rest[1:] if word[:1] != "-"), None)
+    if code is None and shape.value(command.argv, "-m") == "nacre":
+        return runner.follow(command, ("nacre", *rest), state)
+    if code is None and base.endswith("awk"):
+        code = rest[0] if rest else None
+    elif code is None and not any(word == "-m" for word in command.args):
+        from_input = not rest or rest[0] in ("-", "/dev/stdin")
+        code = command.stdin if from_input else runner.content(state.path(rest[0]), state)
+    if code is None:
+        decodes = "-d" in command.args and shape.value(command.argv, "-m") == "base64"
+        return DECODED if decodes else UNKNOWN
+    from nacre.shell.programs.code_literals import (  # slow
+        commands_in,
+        origin_of,
+        printed_by,
+        source_of,
+        takes_arguments,
+        takes_input,
+    )
+
+    command.script = origin_of(code) + code
+    for text, words in commands_in(code, command.name):
+        if words is not None:
+            runner.follow(command, words, state.child())
+        else:
+            runner.read(command, text, state.child())
+    if takes_arguments(code):
+        runner.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.child())
+    if takes_input(code) and command.stdin is not None:
+        runner.read(command, command.stdin, state.child())
+    if base.endswith("awk") and command.stdin is not None and not whole(command.stdin):
+        return command.stdin
+    if DOWNLOADED in code or DECODED in code:
+        return DOWNLOADED if DOWNLOADED in code else DECODED
+    return source_of(code) or printed_by(code) or UNKNOWN
+
+
+def _sg(runner: Runner, command: Command, state: State) -> str:
+    words = [word for word in command.args if word not in ("-", "-c")]
+    return runner.read(command, words[1], state.child()) if len(words) > 1 else UNKNOWN
+
+
+def _terminal(runner: Runner, command: Command, state: State) -> str:
+    """tmux and screen: one word is a command line for a shell, several are a program and its arguments."""
+    if command.name == "screen":
+        words = _SCREEN.command(command.argv)
+        return runner.follow(command, words, state.child()) if words else UNKNOWN
+    for call in _split(_TMUX.command(command.argv)):
+        words = _TMUX_COMMAND.command(call)
+        if call[0] not in _TMUX_RUNS or not words:
+            continue
+        if len(words) == 1 or call[0].startswith(("send", "if", "run", "pipe")):
+            text = "\n".join(word for word in words if word not in ("Enter", "C-m"))
+            runner.read(command, text, state.child())
+        else:
+            runner.follow(command, words, state.child())
+    return UNKNOWN
+
+
+def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Several commands in one call, with `;` between them."""
+    start = 0
+    for index, word in enumerate((*words, ";")):
+        if word == ";" and index > start:
+            yield words[start:index]
+        if word == ";":
+            start = index + 1
+
+
+def _crontab(runner: Runner, command: Command, state: State) -> str:
+    """What it is given to install, which is going to run."""
+    given = Shape("ucT").sort(command.args)
+    if given.options and not given.has("-u"):
+        return UNKNOWN
+    name = given.operands[0] if given.operands else "-"
+    text = command.stdin if name in ("-", "/dev/stdin") else runner.content(state.path(name), state)
+    if text:
+        lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
+        lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]
+        runner.read(command, "\n".join(lines), state.child())
+    return ""
+
+
+def is_interpreter(program: str) -> bool:
+    """Of another language than the shell's."""
+    return FOLLOWERS.get(program) is _interpreter
+
+
+FOLLOWERS: dict[str, Follows] = {
+    **dict.fromkeys(SHELLS, _shell),
+    **dict.fromkeys(_INTERPRETERS, _interpreter),
+    **{f"python3.{minor}": _interpreter for minor in range(6, 20)},
+    "eval": _eval,
+    "source": _source,
+    ".": _source,
+    "trap": _trap,
+    "ssh": _ssh,
+    "mosh": _ssh,
+    "sg": _sg,
+    "tmux": _terminal,
+    "screen": _terminal,
+    "su": _su,
+    "runuser": _runuser,
+    "script": _script,
+    "at": _at,
+    "crontab": _crontab,
+    "batch": _at,
+}

@@ -1,0 +1,221 @@
+"""Compound commands: groups, conditions, loops, `case`, `[[`, `((`, functions, coprocesses."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from nacre.shell.syntax.nodes import (
+    Block,
+    Calculation,
+    Case,
+    Coprocess,
+    Function,
+    Group,
+    If,
+    Loop,
+    Node,
+    Test,
+    Word,
+)
+from nacre.shell.syntax.simple import FUNCTION_PARENTHESES, SimpleReader
+from nacre.shell.syntax.words import Malformed
+
+_BODIES = frozenset("if while until for select case { [[ ((".split())
+_OPENERS = _BODIES | {"coproc", "function"}
+_IN_TEST = frozenset(("&&", "||", "(", ")", "<", ">"))
+
+
+class CompoundReader(SimpleReader):
+    @abstractmethod
+    def items(self, block: Block, *closers: str) -> None:
+        """The grammar's."""
+
+    @abstractmethod
+    def pipeline(self, keyword: str) -> Node:
+        """The grammar's."""
+
+    def command(self, keyword: str) -> Node:
+        """The command that stands here, with the blanks after it; `keyword`: what `reserved` says of this place."""
+        start = self.pos
+        if self.text.startswith("(", start) and keyword != "((":
+            node = self._subshell(start)
+        elif not keyword:
+            return self.simple()
+        elif keyword in _OPENERS:
+            node = self._compound(keyword, start)
+        elif keyword == "time":
+            return self.pipeline(keyword)
+        elif keyword == "!":
+            raise Malformed
+        else:
+            return self.simple()
+        self.redirects(node)
+        node.end = self.origin(self.pos)
+        return node
+
+    def _compound(self, keyword: str, start: int) -> Node:
+        end = None
+        if keyword == "((" and (end := self.arithmetic_end(self._after - 1)) is None:
+            return self._subshell(start)
+        self._enter()
+        self.pos = self._after
+        node: Node
+        match keyword:
+            case "((":
+                assert end is not None
+                node = Calculation(self.origin(start), self.expression(self.pos, end))
+            case "{":
+                node = Group(self.origin(start), self.block_until("}"), subshell=False)
+            case "if":
+                node = self._if(start)
+            case "while" | "until":
+                loop = Loop(self.origin(start))
+                loop.condition = self.block_until("do")
+                loop.body = self.block_until("done")
+                node = loop
+            case "for" | "select":
+                node = self._for(start)
+            case "case":
+                node = self._case(start)
+            case "[[":
+                node = self._test(start)
+            case "function":
+                self.skip_blanks()
+                name = self.some_word()
+                if found := FUNCTION_PARENTHESES.match(self.text, self.pos):
+                    self.pos = found.end()
+                node = self.function(start, name)
+            case _:
+                node = self._coprocess(start)
+        self.depth -= 1
+        return node
+
+    def _subshell(self, start: int) -> Node:
+        self._enter()
+        self.pos += 1
+        node = Group(self.origin(start), self.block_until(")"), subshell=True)
+        self.depth -= 1
+        return node
+
+    def _if(self, start: int) -> Node:
+        node = If(self.origin(start))
+        while True:
+            condition, body = self.block_until("then"), Block()
+            node.branches.append((condition, body))
+            self.items(body, "elif", "else", "fi")
+            if not body.items:
+                raise Malformed
+            if self.take("elif"):
+                continue
+            if self.take("else"):
+                node.branches.append((Block(), self.block_until("fi")))
+            else:
+                self.expect("fi")
+            return node
+
+    def _for(self, start: int) -> Node:
+        node = Loop(self.origin(start))
+        self.skip_blanks()
+        if self.reserved() == "((":
+            begin = self._after
+            end = self.arithmetic_end(begin - 1)
+            if end is None:
+                raise Malformed
+            node.expressions = self.expression(begin, end)
+        else:
+            before = self.pos
+            node.name = self.some_word().bare() or self.text[before : self.pos]
+            if self.take("in"):
+                node.words = self._words()
+        self.skip_blanks()
+        if self.text.startswith(";", self.pos):
+            self.pos += 1
+        if self.take("{"):
+            node.body = self.block_until("}")
+        else:
+            self.expect("do")
+            node.body = self.block_until("done")
+        return node
+
+    def _words(self) -> list[Word]:
+        words: list[Word] = []
+        while True:
+            self.skip_blanks()
+            if self.pos >= self.size or self.text[self.pos] in "\n;&|)":
+                return words
+            words.append(self.some_word())
+
+    def _case(self, start: int) -> Node:
+        self.skip_blanks()
+        node = Case(self.origin(start), self.some_word())
+        self.expect("in")
+        while not self.take("esac"):
+            if self.text.startswith("(", self.pos):
+                self.pos += 1
+            patterns, body = self._patterns(), Block()
+            self.items(body, ";;", ";&", ";;&", "esac")
+            node.arms.append((patterns, body))
+            self.skip_lines()
+            if self.text.startswith(";", self.pos) and self.operator() != ";;":
+                node.falling.add(len(node.arms) - 1)
+        return node
+
+    def _patterns(self) -> list[Word]:
+        patterns = []
+        while True:
+            self.skip_blanks()
+            patterns.append(self.some_word())
+            self.skip_blanks()
+            if self.text.startswith(")", self.pos):
+                self.pos += 1
+                return patterns
+            if self.operator() != "|":
+                raise Malformed
+
+    def _test(self, start: int) -> Node:
+        node = Test(self.origin(start))
+        while not self.take("]]"):
+            begin = self.pos
+            if begin >= self.size:
+                raise Malformed
+            if (
+                node.words
+                and self.text.startswith("=~", begin)
+                and self.text[begin + 2 : begin + 3] in (" ", "\t", "\n")
+            ):
+                self.pos += 2
+                node.words.append(Word(None, "=~"))
+                self.skip_blanks()
+                node.words.append(self.regex())
+            elif self.text[begin] in "&|()<>;" and not self.text.startswith(("<(", ">("), begin):
+                operator = self.operator()
+                if operator not in _IN_TEST:
+                    raise Malformed
+                node.words.append(Word(None, operator))
+            else:
+                node.words.append(self.some_word())
+        return node
+
+    def _coprocess(self, start: int) -> Node:
+        self.skip_blanks()
+        before, keyword = self.pos, self.reserved()
+        if not self._is_body(keyword):
+            self.some_word()
+            self.skip_blanks()
+            keyword = self.reserved()
+            if not self._is_body(keyword):
+                self.pos, keyword = before, ""
+        return Coprocess(self.origin(start), self.command(keyword))
+
+    def function(self, start: int, name: Word) -> Node:
+        self.skip_lines()
+        keyword = self.reserved()
+        if not self._is_body(keyword):
+            raise Malformed
+        self._enter()
+        body = self.command(keyword)
+        self.depth -= 1
+        return Function(self.origin(start), name, body)
+
+    def _is_body(self, keyword: str) -> bool:
+        return keyword in _BODIES or self.text.startswith("(", self.pos)

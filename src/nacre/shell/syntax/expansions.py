@@ -1,0 +1,279 @@
+"""What a word expands: `$…` in all its forms, backquotes, arithmetic, the bodies of here-documents.
+
+What stands inside `$(…)` is commands, and read by the grammar in `parse`. bash looks at the inside of backquotes, of
+`${…}` and of here-documents only when it gets there: an error in them does not make the text around them invalid.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+
+from nacre.base.lazy_regex import later
+from nacre.shell.syntax.escapes import ansi_c
+from nacre.shell.syntax.nodes import Arithmetic, Block, Parameter, Part, Substitution, Word
+from nacre.shell.syntax.words import Malformed, WordReader
+
+_PLAIN_IN_BODY = later(r"[^\\`$]+")
+_PLAIN_IN_BRACES = later(r"[^\\'\"`$}<>]+")
+_NAME = later(r"[A-Za-z_]\w*", re.ASCII)
+_MORE = later(r"\w*", re.ASCII)
+_NUMBER_OF_ARGUMENTS = later(r"#[}:%#/^,@+=?-]")
+_INDIRECT = later(r"!(?=[\w@*]|[#?]\})", re.ASCII)
+_PARAMETER = later(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
+_SIMPLE_PARAMETER = later(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
+_OPERATOR = later(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
+_ANSI_C = later(r"(?:[^'\\]|\\.)*", re.DOTALL)
+_BACKQUOTED = later(r"(?:[^`\\]|\\.)*", re.DOTALL)
+_SKIPPED = later(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)+""", re.DOTALL)
+
+
+class ExpansionReader(WordReader):
+    unquoted = False
+    """Whether this is text of a here-document, in which a single quote is a character like any other."""
+    _closed: dict[int, int] | None = None
+    """Parentheses that `arithmetic_end` has seen: where each is closed, -1 if nowhere."""
+    _offset = 0
+    """What to add to a position for `_closed`, which an expression shares with the text around it."""
+
+    @abstractmethod
+    def block_until(self, closer: str, *, empty: bool = False) -> Block:
+        """The grammar's."""
+
+    @abstractmethod
+    def inner(self, text: str, start: int, *, same: bool = True) -> ExpansionReader:
+        """Another reader, for what stands at `start`; `same`: it stands there as it is."""
+
+    @abstractmethod
+    def all_of_it(self) -> Block:
+        """All of the text, as far as bash would read it and what could be meant by the rest."""
+
+    @abstractmethod
+    def recovered(self, start: int) -> Block:
+        """What could be meant by the text from here on, which cannot be read."""
+
+    @abstractmethod
+    def _commands(self, closer: str) -> Block:
+        """The grammar's."""
+
+    # dollars
+
+    def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
+        text, start = self.text, self.pos
+        following = start + 1
+        if text.startswith("\\\n", following):
+            following = self._joined(following)
+        character = text[following : following + 1]
+        if found := _SIMPLE_PARAMETER.match(text, following):
+            self.pos = found.end()
+            parts.append(Parameter(self._rest_of_name(found.group()), quoted=quoted))
+        elif character == "(":
+            self.pos = following + 1
+            second = self._joined(self.pos)
+            if text.startswith("(", second) and (end := self.arithmetic_end(second)) is not None:
+                parts.append(Arithmetic(self.expression(second + 1, end), quoted=quoted))
+            else:
+                parts.append(Substitution(self._commands(")"), quoted=quoted))
+        elif character == "{":
+            self.pos = following + 1
+            parts.append(self._braces(quoted=quoted))
+        elif character == "[":
+            self.pos = following + 1
+            self._enter()
+            parts.append(Arithmetic(self.subscript(), quoted=quoted))
+            self.depth -= 1
+        elif character == "'" and not quoted:
+            found = _ANSI_C.match(text, following + 1)
+            assert found is not None
+            if not text.startswith("'", found.end()):
+                raise Malformed
+            self._literal(parts, ansi_c(found.group()), quoted=True)
+            self.pos = found.end() + 1
+        elif character == '"' and not quoted:
+            self.pos = following
+            self._double(parts)
+        else:
+            self._literal(parts, "$", quoted=quoted)
+            self.pos = start + 1
+
+    def _rest_of_name(self, name: str) -> str:
+        if not self.text.startswith("\\\n", self.pos) or not _NAME.match(name):
+            return name
+        pieces = [name]
+        while self.text.startswith("\\\n", self.pos):
+            found = _MORE.match(self.text, self.pos + 2)
+            assert found is not None
+            pieces.append(found.group())
+            self.pos = found.end()
+        return "".join(pieces)
+
+    def _process(self, parts: list[Part]) -> bool:
+        """Take a process substitution if one stands at this `<` or `>`."""
+        kind, following = self.text[self.pos], self._joined(self.pos + 1)
+        if not self.text.startswith("(", following):
+            return False
+        self.pos = following + 1
+        parts.append(Substitution(self._commands(")"), quoted=True, kind=kind))
+        return True
+
+    def _backquotes(self, *, quoted: bool) -> Part:
+        start = self.pos + 1
+        found = _BACKQUOTED.match(self.text, start)
+        assert found is not None
+        if not self.text.startswith("`", found.end()):
+            raise Malformed
+        self.pos = found.end() + 1
+        raw = found.group()
+        text = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", raw)
+        same = text == raw
+        inner = self.inner(text, start, same=same)
+        inner._enter()
+        return Substitution(inner.all_of_it(), quoted=quoted)
+
+    # braces
+
+    def _braces(self, *, quoted: bool) -> Part:
+        """After `${`."""
+        self.pos = self._joined(self.pos)
+        following = self.text[self.pos : self.pos + 1]
+        if following and following in " \t\n|":
+            self.pos += following == "|"
+            return Substitution(self._commands("}"), quoted=quoted, kind="|" if following == "|" else "{")
+        self._enter()
+        parameter = Parameter("", quoted=quoted)
+        self._parameter(parameter)
+        parts: list[Part] = []
+        self._argument(parts, quoted=quoted, pattern=parameter.operator[:1] in ("#", "%", "/", "^", ",", "~"))
+        parameter.argument = Word(parts)
+        self.pos += 1
+        self.depth -= 1
+        return parameter
+
+    def _parameter(self, parameter: Parameter) -> None:
+        """Name, subscript and operator. What bash would call a bad substitution keeps an empty name."""
+        text = self.text
+        if text.startswith("#", self.pos) and not _NUMBER_OF_ARGUMENTS.match(text, self.pos):
+            parameter.length = True
+            self.pos += 1
+        elif _INDIRECT.match(text, self.pos):
+            parameter.indirect = True
+            self.pos += 1
+        found = _PARAMETER.match(text, self.pos)
+        if not found:
+            return
+        self.pos = found.end()
+        name = self._rest_of_name(found.group())
+        if text.startswith("[", self.pos):
+            self.pos += 1
+            parameter.subscript = self.subscript(braces=True)
+        self.pos = self._joined(self.pos)
+        if found := _OPERATOR.match(text, self.pos):
+            parameter.operator = found.group()
+            self.pos = found.end()
+        elif parameter.indirect and text.startswith("*}", self.pos):
+            parameter.operator = "*"
+            self.pos += 1
+        elif not text.startswith("}", self.pos):
+            return
+        parameter.name = name
+
+    def _argument(self, parts: list[Part], *, quoted: bool, pattern: bool) -> None:
+        """To the `}`. Inside double quotes a single quote is a character, unless a pattern is due."""
+        text, single = self.text, not quoted or pattern
+        while self.pos < self.size:
+            if found := _PLAIN_IN_BRACES.match(text, self.pos):
+                self._literal(parts, found.group(), quoted=quoted and not pattern)
+                self.pos = found.end()
+                continue
+            character = text[self.pos]
+            if character == "}":
+                return
+            if character in "<>":
+                if not (single and self._process(parts)):
+                    self._literal(parts, character, quoted=quoted and not pattern)
+                    self.pos += 1
+            elif character == "'" and not single:
+                self._apostrophe(parts)
+            elif character == "\\" and quoted and not pattern:
+                self._escape_in_double(parts, "}")
+            elif character == "$":
+                self._dollar(parts, quoted=quoted and not text.startswith("$'", self.pos))
+            else:
+                self._special(parts)
+        raise Malformed
+
+    def _apostrophe(self, parts: list[Part]) -> None:
+        """In `"${x-'…'}"` single quotes do not quote, and yet bash looks for the second one."""
+        start = self.pos + 1
+        end = start if self.unquoted else self.text.find("'", start)
+        if end < 0:
+            raise Malformed
+        self._literal(parts, "'", quoted=True)
+        self.pos = start
+        if not self.unquoted:
+            inner = self.inner(self.text[start:end], start)
+            parts += inner.body().parts
+            self._literal(parts, "'", quoted=True)
+            self.pos = end + 1
+
+    # bodies and expressions
+
+    def body(self) -> Word:
+        """The whole text as the body of a here-document."""
+        self.unquoted = True
+        parts: list[Part] = []
+        while (start := self.pos) < self.size:
+            if found := _PLAIN_IN_BODY.match(self.text, start):
+                self._literal(parts, found.group(), quoted=True)
+                self.pos = found.end()
+            elif self.text[start] == "\\":
+                self._escape_in_double(parts, "")
+            else:
+                try:
+                    self._expansion(parts)
+                except Malformed:
+                    parts.append(Substitution(self.recovered(start + 1), quoted=True))
+                    break
+        return Word(parts)
+
+    def _expansion(self, parts: list[Part]) -> None:
+        if self.text[self.pos] == "$":
+            self._dollar(parts, quoted=True)
+        else:
+            parts.append(self._backquotes(quoted=True))
+
+    def arithmetic_end(self, opened: int) -> int | None:
+        """Where the `))` of an arithmetic expression stands, whose second parenthesis is `opened`.
+
+        None if these are the parentheses of commands. Each parenthesis is looked at once, however they are nested.
+        """
+        if self._closed is None:
+            self._closed = {}
+        if opened + self._offset not in self._closed:
+            self._match(opened, self._closed)
+        end = self._closed[opened + self._offset] - self._offset
+        return end if end >= 0 and self.text.startswith(")", self._joined(end + 1)) else None
+
+    def _match(self, opened: int, closed: dict[int, int]) -> None:
+        text, offset, waiting, position = self.text, self._offset, [opened + self._offset], opened + 1
+        while waiting:
+            if found := _SKIPPED.match(text, position):
+                position = found.end()
+            character = text[position : position + 1]
+            if character == "(":
+                waiting.append(position + offset)
+            elif character == ")":
+                closed[waiting.pop()] = position + offset
+            else:  # the end, or a quote without its second
+                closed.update(dict.fromkeys(waiting, -1))
+                return
+            position += 1
+
+    def expression(self, start: int, end: int) -> Word:
+        """The text between, in which names and `$…` are evaluated; goes past its `))`."""
+        inner = self.inner(self.text[start:end], start)
+        inner._closed, inner._offset = self._closed, self._offset + start
+        inner._enter()
+        word = inner.body()
+        self.pos = self._joined(end + 1) + 1
+        return word

@@ -1,0 +1,209 @@
+"""Between the words: blanks, comments, operators, reserved words, redirections and here-documents."""
+
+from __future__ import annotations
+
+import re
+
+from nacre.base.lazy_regex import later
+from nacre.shell.syntax.expansions import ExpansionReader
+from nacre.shell.syntax.nodes import Block, Literal, Node, Redirect, Word
+from nacre.shell.syntax.words import Malformed, Origin
+
+_BLANKS = later(r"(?:[ \t]|\\\n)*(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
+_LINES = later(r"(?:[ \t\n]|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*")
+_OPERATORS = later(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
+_REDIRECTS = frozenset(("<", ">", ">>", ">|", "<>", "<<", "<<-", "<<<", "<&", ">&", "&>", "&>>"))
+DESCRIPTOR = later(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)
+RESERVED_WORDS = (
+    r"(?:if|then|elif|else|fi|do|done|case|esac|while|until|for|select|function|time|coproc|in|\{|\}|!|\[\[|\]\])"
+)
+AFTER_RESERVED = r"(?=[ \t\n;&|()<>]|\Z)"
+_RESERVED = later(rf"{RESERVED_WORDS}{AFTER_RESERVED}|\(\(|\)|;;&|;;|;&|!(?=\()")
+_QUOTES = later(r"""\\(.)|['"]""", re.DOTALL)
+_LONGEST = len("function") + 1
+
+
+class LineReader(ExpansionReader):
+    _after = 0
+    """Where the reserved word ends that was seen last."""
+    _substituted = False
+    """Whether the commands stand in `$(…)`."""
+    _braced = False
+    """Whether they stand in `${ …; }`, whose `}` may be joined to what follows it."""
+
+    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+        super().__init__(text, origin, depth)
+        self._continued = "\\\n" in text
+        self._pending: list[tuple[Redirect, str]] = []
+        """Here-documents whose bodies are still to come, with their delimiters."""
+
+    def some_word(self) -> Word:
+        before = self.pos
+        word = self.word()
+        if self.pos == before:
+            raise Malformed
+        return word
+
+    # blanks
+
+    def skip_blanks(self) -> None:
+        """Blanks, continuations, a comment."""
+        if self.pos < self.size and self.text[self.pos] in " \t\\#":
+            found = _BLANKS.match(self.text, self.pos)
+            assert found is not None
+            self.pos = found.end()
+
+    def skip_lines(self) -> int:
+        """Also ends of lines; the bodies of here-documents stand at these."""
+        while self._pending:
+            self.skip_blanks()
+            if not self.text.startswith("\n", self.pos):
+                return self.pos
+            self.pos += 1
+            self.bodies()
+        if self.pos < self.size and self.text[self.pos] in "\n \t\\#":
+            found = _LINES.match(self.text, self.pos)
+            assert found is not None
+            self.pos = found.end()
+        return self.pos
+
+    # tokens
+
+    def operator(self) -> str:
+        """Take the operator that stands here; "" if none does."""
+        found = _OPERATORS.match(self.text, self.pos)
+        if not found:
+            return ""
+        operator, self.pos = found.group(), found.end()
+        if operator != "\n" and self.text.startswith("\\\n", self.pos):
+            return self._operator_in_lines(operator)
+        return operator
+
+    def _operator_in_lines(self, operator: str) -> str:
+        """The same, continued on the next line."""
+        while True:
+            after = self._joined(self.pos)
+            longer = operator + self.text[after : after + 1]
+            if longer == operator or not _OPERATORS.fullmatch(longer):
+                return operator
+            operator, self.pos = longer, after + 1
+
+    def reserved(self) -> str:
+        """The reserved word, or operator like one, that stands here; not taken."""
+        if self._continued and self.text.find("\\\n", self.pos, self.pos + _LONGEST) >= 0:
+            return self._reserved_in_lines()
+        found = _RESERVED.match(self.text, self.pos)
+        if not found:
+            if self._braced and self.text.startswith("}", self.pos):
+                self._after = self.pos + 1
+                return "}"
+            return ""
+        self._after = found.end()
+        return found.group()
+
+    def _reserved_in_lines(self) -> str:
+        """The same, continued on the next line."""
+        ends = [self.pos]
+        letters = ""
+        while len(letters) <= _LONGEST and ends[-1] < self.size:
+            at = self._joined(ends[-1])
+            letters += self.text[at : at + 1]
+            ends.append(at + 1)
+        found = _RESERVED.match(letters)
+        if not found:
+            if self._braced and letters.startswith("}"):
+                self._after = ends[1]
+                return "}"
+            return ""
+        self._after = ends[found.end()]
+        return found.group()
+
+    def take(self, word: str) -> bool:
+        self.skip_lines()
+        if self.reserved() != word:
+            return False
+        self.pos = self._after
+        return True
+
+    def expect(self, word: str) -> None:
+        if not self.take(word):
+            raise Malformed
+
+    # redirections
+
+    def redirects(self, node: Node) -> None:
+        while True:
+            self.skip_blanks()
+            if not self.redirect(node):
+                return
+
+    def redirect(self, node: Node) -> bool:
+        """Take a redirection if one stands here."""
+        start = self.pos
+        found = DESCRIPTOR.match(self.text, start)
+        descriptor = found.group() if found else ""
+        self.pos += len(descriptor)
+        operator = self.operator()
+        if operator not in _REDIRECTS:
+            self.pos = start
+            return False
+        self.skip_blanks()
+        begin = self.pos
+        redirect = Redirect(descriptor.replace("\\\n", ""), operator, self.some_word())
+        node.redirect(redirect)
+        if operator in ("<<", "<<-"):
+            raw = self.text[begin : self.pos].replace("\\\n", "")
+            redirect.quoted = any(quote in raw for quote in "\\'\"")
+            self._pending.append((redirect, _delimiter(redirect.target, raw)))
+        return True
+
+    # here-documents
+
+    def _commands(self, closer: str) -> Block:
+        """The commands of a substitution. They come before the here-documents of the line it stands in."""
+        self._enter()
+        pending, self._pending = self._pending, []
+        unquoted, self.unquoted = self.unquoted, False
+        before, self._substituted, self._braced = (self._substituted, self._braced), closer == ")", closer == "}"
+        body = self.block_until(closer, empty=True)
+        self._pending += pending
+        self.unquoted, (self._substituted, self._braced) = unquoted, before
+        self.depth -= 1
+        return body
+
+    def bodies(self) -> None:
+        """The here-documents that were announced on the line that ends here."""
+        pending, self._pending = self._pending, []
+        for redirect, delimiter in pending:
+            start, lines, held = self.pos, [], False
+            while self.pos < self.size:
+                end = self.text.find("\n", self.pos)
+                end = self.size if end < 0 else end
+                line = self.text[self.pos : end]
+                self.pos = min(end + 1, self.size)
+                if redirect.operator == "<<-" and not held:
+                    line = line.lstrip("\t")
+                if not held and line.startswith(delimiter):
+                    rest = line[len(delimiter) :]
+                    if not rest:
+                        break
+                    if self._substituted and ")" in rest:  # bash lets `E)` end both
+                        self.pos = end - len(rest)
+                        break
+                lines.append(line + "\n")
+                backslashes = len(line) - len(line.rstrip("\\"))
+                held = not redirect.quoted and backslashes % 2 == 1
+            redirect.target = self._document("".join(lines), start, quoted=redirect.quoted)
+
+    def _document(self, text: str, start: int, *, quoted: bool) -> Word:
+        same = self.text.startswith(text, start)
+        if quoted:
+            literal = Literal(text, quoted=True)
+            return Word([literal])
+        return self.inner(text, start, same=same).body()
+
+
+def _delimiter(word: Word, raw: str) -> str:
+    """The word without its quotes. Nothing in it is expanded."""
+    plain = [part.text for part in word.parts if isinstance(part, Literal)]
+    return "".join(plain) if len(plain) == len(word.parts) else _QUOTES.sub(r"\1", raw)

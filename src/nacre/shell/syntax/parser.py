@@ -1,0 +1,185 @@
+"""bash text → tree, as bash's own grammar has it. Never runs anything; linear in the text, bounded in its stack.
+
+bash executes a text line by line and meets a syntax error only when it gets there. So does `parse`: what stands before
+an error is read, and of the rest every piece that makes a command by itself (`broken` says that it was so).
+
+The reader is a tower, each floor in its own module: words, expansions, lines, simple and compound commands, lists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from nacre.base.lazy_regex import later
+from nacre.shell.syntax.compound import CompoundReader
+from nacre.shell.syntax.nodes import Block, Item, Node, Pipeline, Redirect, Simple, Word
+from nacre.shell.syntax.words import Malformed, Origin, TooDeep
+
+__all__ = ["TooDeep", "expansion", "parse"]
+
+_CLOSERS = frozenset("then elif else fi do done esac } ) ;; ;& ;;&".split())
+_BEFORE_COMMANDS = frozenset(["if", "then", "elif", "else", "while", "until", "do"])
+_TIME_OPTION = later(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
+_PIECE = later(r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S)
+
+
+def parse(text: str, origin: Origin | None = None) -> tuple[Block, bool]:
+    """The commands of a text, and whether bash would stumble over it. Raises TooDeep, nothing else."""
+    return _Reader(text, origin or _unmoved).script()
+
+
+def expansion(text: str) -> Word:
+    """A text that bash expands as it does between double quotes. Raises Malformed."""
+    return _Reader(text, _unmoved).body()
+
+
+def _unmoved(position: int) -> int:
+    return position
+
+
+class _Reader(CompoundReader):
+    _base = 0
+    """Where this text begins in the one that was asked about."""
+    _exact = True
+    """Whether it stands there as it is."""
+    _line = 0, 0
+    """Where the line begins that is being read, and how many commands stand before it."""
+    recovers = True
+    """Whether pieces are looked for after an error. In such pieces they are not: each would be read again and again."""
+
+    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+        super().__init__(text, origin, depth)
+        self._top = origin
+
+    # whole texts
+
+    def script(self) -> tuple[Block, bool]:
+        block = Block()
+        self._line = self.skip_lines(), 0
+        try:
+            self.items(block, lines=True)
+            if self.pos < self.size:
+                raise Malformed
+            self.bodies()
+        except Malformed:
+            if self.recovers:
+                start, before = self._line
+                del block.items[before:]
+                block.items += self.recovered(start).items
+            return block, True
+        return block, False
+
+    def all_of_it(self) -> Block:
+        return self.script()[0]
+
+    def recovered(self, start: int) -> Block:
+        """Of a text that is no command as a whole, whatever is one by itself."""
+        block = Block()
+        if not self.recovers:
+            return block
+        for found in _PIECE.finditer(self.text, start):
+            if found.group().isspace():
+                continue
+            inner = self.inner(found.group(), found.start())
+            inner.recovers = False
+            piece = Block()
+            with contextlib.suppress(Malformed):
+                while inner.skip_lines() < inner.size and inner.reserved() in _BEFORE_COMMANDS:
+                    inner.pos = inner._after
+                inner.items(piece)
+            block.items += piece.items
+        return block
+
+    def inner(self, text: str, start: int, *, same: bool = True) -> _Reader:
+        base, top = self._base + (start if self._exact else 0), self._top
+        exact = self._exact and same
+        reader = _Reader(text, (lambda position: top(base + position)) if exact else (lambda _: top(base)), self.depth)
+        reader._top, reader._base, reader._exact = top, base, exact
+        reader.recovers = self.recovers
+        return reader
+
+    # lists and pipelines
+
+    def block_until(self, closer: str, *, empty: bool = False) -> Block:
+        block = Block()
+        self.items(block, closer)
+        if not block.items and not empty:
+            raise Malformed
+        self.expect(closer)
+        return block
+
+    def items(self, block: Block, *closers: str, lines: bool = False) -> None:
+        """Commands to the end, or to one of the closers, which is not taken. `lines`: note where each line begins."""
+        operator = ";"
+        while True:
+            if lines and operator == ";":
+                self.skip_blanks()
+                if self.text.startswith("\n", self.pos):
+                    self._line = self.skip_lines(), len(block.items)
+                start = self.pos
+            else:
+                start = self.skip_lines()
+            if fixed := self.fixed():
+                item = Item(self._stages(fixed, start), operator)
+            else:
+                keyword = self.reserved()
+                if self.pos >= self.size or keyword in _CLOSERS:
+                    if operator != ";" or (keyword and keyword not in closers):
+                        raise Malformed
+                    return
+                item = Item(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
+                item.negated = keyword == "!"
+            block.items.append(item)
+            operator = self._separator(item)
+            if not operator:
+                return
+
+    def _separator(self, item: Item) -> str:
+        """What follows a pipeline: how the next one hangs on it; "" if there can be none."""
+        if self.text.startswith("\n", self.pos):
+            return ";"
+        before, found = self.pos, self.operator()
+        if found in ("&&", "||", ";"):
+            return found
+        if found == "&":
+            item.background = True
+            return ";"
+        self.pos = before
+        return ";" if found in (")", ";;", ";&", ";;&") else ""
+
+    def pipeline(self, keyword: str) -> Node:
+        start = self.pos
+        while keyword in ("!", "time"):
+            self.pos = self._after
+            self.skip_blanks()
+            while keyword == "time" and (found := _TIME_OPTION.match(self.text, self.pos)):
+                self.pos = found.end()
+                self.skip_blanks()
+            if self.pos >= self.size or self.text[self.pos] in ";\n)&|":
+                return Simple(self.origin(start))
+            keyword = self.reserved()
+        return self._stages(self.command(keyword), start)
+
+    def _stages(self, first: Node, start: int) -> Node:
+        """A command, with those that it is piped into."""
+        if not self.text.startswith("|", self.pos):
+            return first
+        stages = [first]
+        while self._piped(stages[-1]):
+            self.skip_lines()
+            stages.append(self.fixed() or self.command(self.reserved()))
+        if len(stages) == 1:
+            return first
+        pipeline = Pipeline(self.origin(start), stages)
+        pipeline.end = self.origin(self.pos)
+        return pipeline
+
+    def _piped(self, node: Node) -> bool:
+        """Take `|` or `|&`, which is short for `2>&1 |`."""
+        before, operator = self.pos, self.operator()
+        if operator == "|&":
+            node.redirect(Redirect("2", ">&", Word(None, "1")))
+        elif operator != "|":
+            self.pos = before
+        return operator in ("|", "|&")

@@ -1,0 +1,263 @@
+"""Words of bash text: plain characters and quotes, in every context they can stand in.
+
+Takes characters, gives `Word`s. What a word expands is read in `expansions`.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+from nacre.base.lazy_regex import later
+from nacre.shell.syntax.nodes import Literal, Parameter, Part, Word
+
+DEEPEST = 40
+"""How many constructs may stand inside each other. Nobody writes more; reading more would take unbounded stack."""
+
+_LONGEST = 1000
+"""Characters of a word that need not be counted when it is expanded."""
+
+_PLAIN = later(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
+"""The whole of a word that stands for itself."""
+_PIECE = later(
+    r"""([^ \t\n\\'"`$;&|<>(){~*?\[]+)|([^ \t\n\\'"`$;&|<>()]+)"""  # plain; with braces, tildes, globs
+    r"""|'([^']*)'|"([^"\\`$]*)"|\\([^\n])"""  # quoted
+    r"""|\$([A-Za-z_][A-Za-z0-9_]*+)(?!\\\n)|"\$([A-Za-z_][A-Za-z0-9_]*+)\""""
+)
+"""Of a word, what can be taken at once: of most words everything."""
+_WITH_GLOBS, _UNQUOTED_PARAMETER, _QUOTED_PARAMETER = 2, 6, 7
+_PLAIN_IN_DOUBLE = later(r'[^"\\`$]+')
+_PLAIN_IN_SUBSCRIPT = later(r"[^\\'\"`$\[\]}]+")
+_PLAIN_IN_REGEX = later(r"[^ \t\n\\'\"`$();&<>]+")
+
+
+class Malformed(Exception):
+    """bash could not read on here, or we could not."""
+
+
+class TooDeep(Exception):
+    """More nested than anybody writes."""
+
+
+class Origin(Protocol):
+    """Where a text that is read comes from, in terms of the text that was asked about."""
+
+    def __call__(self, position: int) -> int: ...
+
+
+class WordReader(ABC):
+    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+        self.text = text
+        self.pos = 0
+        self.size = len(text)
+        self.origin = origin
+        self.depth = depth
+
+    def _enter(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise TooDeep
+
+    def _joined(self, position: int) -> int:
+        """Past any line continuation."""
+        while self.text.startswith("\\\n", position):
+            position += 2
+        return position
+
+    @abstractmethod
+    def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
+        """An expansion."""
+
+    @abstractmethod
+    def _backquotes(self, *, quoted: bool) -> Part:
+        """An expansion."""
+
+    @abstractmethod
+    def _process(self, parts: list[Part]) -> bool:
+        """An expansion."""
+
+    # words
+
+    def word(self) -> Word:
+        """A word in a command. There is one: the caller has looked."""
+        text, start = self.text, self.pos
+        if found := _PLAIN.match(text, start):
+            self.pos = found.end()
+            return Word(None, found.group())
+        parts: list[Part] = []
+        fixed = True
+        while True:
+            found = _PIECE.match(text, self.pos)
+            if found is None:
+                if self.pos >= self.size or text[self.pos] in " \t\n;&|)" or not self._odd(parts):
+                    break
+                fixed = False
+                continue
+            self.pos = found.end()
+            kind = found.lastindex or 0
+            if kind >= _UNQUOTED_PARAMETER:
+                parts.append(Parameter(found[kind], quoted=kind == _QUOTED_PARAMETER))
+                fixed = False
+            else:
+                self._literal(parts, found[kind], quoted=kind > _WITH_GLOBS)
+                fixed = fixed and kind != _WITH_GLOBS
+        word = Word(parts)
+        if fixed and parts and self.pos - start <= _LONGEST:
+            word.fixed = "".join([part.text for part in parts if isinstance(part, Literal)])
+        return word
+
+    def _odd(self, parts: list[Part]) -> bool:
+        """Take a piece that begins with a special character; False if it ends the word."""
+        character = self.text[self.pos]
+        if character in "<>":
+            return self._process(parts)
+        if character == "(":
+            return self._extended_glob(parts)
+        self._special(parts)
+        return True
+
+    def _special(self, parts: list[Part]) -> None:
+        r"""One of ``\ ' " ` $`` outside double quotes."""
+        match self.text[self.pos]:
+            case "\\":
+                self._escape(parts)
+            case "'":
+                self._single(parts)
+            case '"':
+                self._double(parts)
+            case "`":
+                parts.append(self._backquotes(quoted=False))
+            case _:
+                self._dollar(parts, quoted=False)
+
+    def _literal(self, parts: list[Part], text: str, *, quoted: bool = False) -> None:
+        if parts and isinstance(last := parts[-1], Literal) and last.quoted == quoted:
+            last.text += text
+        else:
+            parts.append(Literal(text, quoted=quoted))
+
+    def _escape(self, parts: list[Part]) -> None:
+        following = self.text[self.pos + 1 : self.pos + 2]
+        self.pos = min(self.pos + 2, self.size)
+        if following != "\n":
+            self._literal(parts, following or "\\", quoted=True)
+
+    def _single(self, parts: list[Part]) -> None:
+        end = self.text.find("'", self.pos + 1)
+        if end < 0:
+            raise Malformed
+        self._literal(parts, self.text[self.pos + 1 : end], quoted=True)
+        self.pos = end + 1
+
+    def _double(self, parts: list[Part]) -> None:
+        self.pos += 1
+        before = len(parts)
+        self._until(parts, '"', _PLAIN_IN_DOUBLE, quotes="")
+        if len(parts) == before:
+            self._literal(parts, "", quoted=True)
+
+    def _until(self, parts: list[Part], closer: str, plain: re.Pattern[str], *, quotes: str) -> None:
+        """Text in which only `$`, backquotes and some escapes mean something; `quotes`: which quotes do as well."""
+        text = self.text
+        while self.pos < self.size:
+            if found := plain.match(text, self.pos):
+                self._literal(parts, found.group(), quoted=True)
+                self.pos = found.end()
+                continue
+            character = text[self.pos]
+            if character == closer:
+                self.pos += 1
+                return
+            if character == "$":
+                self._dollar(parts, quoted=True)
+            elif character == "`":
+                parts.append(self._backquotes(quoted=True))
+            elif character == "\\":
+                self._escape_in_double(parts, closer)
+            elif character in quotes:
+                self._special(parts)
+            else:
+                self._literal(parts, character, quoted=True)
+                self.pos += 1
+        if closer:
+            raise Malformed
+
+    def _escape_in_double(self, parts: list[Part], closer: str) -> None:
+        following = self.text[self.pos + 1 : self.pos + 2]
+        if following == "\n":
+            pass
+        elif following in ("$", "`", "\\") or (following and following == closer):
+            self._literal(parts, following, quoted=True)
+        else:
+            self._literal(parts, "\\" + following, quoted=True)
+        self.pos = min(self.pos + 2, self.size)
+
+    def subscript(self, *, braces: bool = False) -> Word:
+        """After `[`, to its `]`; within `${…}` no further than to its `}`."""
+        open_brackets = 1
+        parts: list[Part] = []
+        while self.pos < self.size:
+            if found := _PLAIN_IN_SUBSCRIPT.match(self.text, self.pos):
+                self._literal(parts, found.group(), quoted=True)
+                self.pos = found.end()
+                continue
+            character = self.text[self.pos]
+            if character == "}" and braces:
+                return Word(parts)
+            if character in "[]}":
+                open_brackets += {"[": 1, "]": -1}.get(character, 0)
+                if not open_brackets:
+                    word = Word(parts)
+                    self.pos += 1
+                    return word
+                self._literal(parts, character, quoted=True)
+                self.pos += 1
+            else:
+                self._special(parts)
+        raise Malformed
+
+    def regex(self) -> Word:
+        """What follows `=~`: parentheses and bars belong to it."""
+        parentheses = 0
+        parts: list[Part] = []
+        while self.pos < self.size:
+            if found := _PLAIN_IN_REGEX.match(self.text, self.pos):
+                self._literal(parts, found.group())
+                self.pos = found.end()
+                continue
+            character = self.text[self.pos]
+            if character in " \t\n;&<>)" and not parentheses:
+                break
+            if character in " \t\n;&<>()":
+                parentheses += {"(": 1, ")": -1}.get(character, 0)
+                self._literal(parts, character)
+                self.pos += 1
+            else:
+                self._special(parts)
+        return Word(parts)
+
+    def _extended_glob(self, parts: list[Part]) -> bool:
+        last = parts[-1] if parts else None
+        if not (isinstance(last, Literal) and not last.quoted and last.text[-1:] in ("?", "*", "+", "@", "!")):
+            return False
+        if self.text.startswith("()", self.pos):
+            return False  # a function whose name ends so
+        self._enter()
+        self._literal(parts, "(")
+        self.pos += 1
+        while self.pos < self.size:
+            character = self.text[self.pos]
+            if character == ")":
+                self._literal(parts, ")")
+                self.pos += 1
+                self.depth -= 1
+                return True
+            if character in "\\'\"`$":
+                self._special(parts)
+            elif (character in "<>" and self._process(parts)) or (character == "(" and self._extended_glob(parts)):
+                continue
+            else:
+                self._literal(parts, character)
+                self.pos += 1
+        raise Malformed

@@ -1,0 +1,105 @@
+"""What `${…}` does to a text: fields, slices, cases, replacements, trimmed ends. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from nacre.shell.symbolic import STAR, UNKNOWN, pattern, source, whole
+from nacre.shell.values.values import Value
+
+BLANKS = " \t\n"
+_STEPS = 1_000_000
+
+
+def cut(text: str, ifs: str) -> list[str | None]:
+    """A text as `IFS` cuts it into fields; None where none stands."""
+    if not any(each in text for each in ifs):
+        return [text or None]
+    pieces: list[str | None] = []
+    start = 0
+    for found in re.finditer(separator(ifs), text):
+        pieces.append(text[start : found.start()] or (None if found[0].isspace() else ""))
+        start = found.end()
+    return [*pieces, text[start:] or None]
+
+
+@lru_cache(16)
+def separator(ifs: str) -> str:
+    """Between two fields: blanks in a row, or one of the other characters with blanks around it."""
+    blanks = re.escape("".join(each for each in ifs if each in BLANKS))
+    others = re.escape("".join(each for each in ifs if each not in BLANKS))
+    around = f"[{blanks}]*+" if blanks else ""
+    return "|".join(filter(None, (others and f"{around}[{others}]{around}", blanks and f"[{blanks}]+")))
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def sliced(value: Value, found: re.Match[str]) -> Value:
+    start = int(found[1] or 0)
+    length = None if found[2] is None else int(found[2])
+    rest = value[start:]
+    if length is None:
+        return rest
+    return rest[:length]
+
+
+def recased(value: str, operator: str, glob: str) -> str:
+    """`glob`: the characters that are changed, if not all are."""
+    change = {"^": str.upper, ",": str.lower, "~": str.swapcase}[operator[0]]
+    if glob:
+        if not whole(glob):
+            return UNKNOWN
+        regex = re.compile(pattern(glob), re.DOTALL)
+        changed = [change(each) if regex.fullmatch(each) else each for each in value]
+        return "".join(changed if len(operator) == 2 else (*changed[:1], value[1:]))
+    return change(value) if len(operator) == 2 else change(value[:1]) + value[1:]
+
+
+def replaced(value: str, operator: str, searched: str, replacement: str, *, literally: bool) -> str:
+    """`&` in a replacement is what was found, from bash 5.2 on; before, and with `literally`, it is itself."""
+    anchor = searched[:1] if operator == "/" and searched[:1] in "#%" else ""
+    searched = searched[len(anchor) :]
+    if not searched and not anchor:
+        return value
+    if not whole(searched) or _slow(value, searched):
+        return UNKNOWN
+    regex = pattern(searched)
+    regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
+    text = source(replacement)
+
+    def by(found: re.Match[str]) -> str:
+        return text if literally else text.replace("&", found[0])
+
+    try:
+        return re.sub(regex, by, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
+    except re.error:
+        return UNKNOWN
+
+
+def trimmed(value: str, operator: str, given: str) -> str:
+    """`#`, `##`, `%`, `%%`: the shortest or longest beginning or end that fits is taken off."""
+    if not whole(given) or _slow(value, given):
+        return UNKNOWN
+    try:
+        regex = re.compile(pattern(given), re.DOTALL)
+    except re.error:
+        return UNKNOWN
+    lengths = range(len(value) + 1) if len(operator) == 1 else range(len(value), -1, -1)
+    for length in lengths:
+        if operator[0] == "#" and regex.fullmatch(value, 0, length):
+            return value[length:]
+        if operator[0] == "%" and regex.fullmatch(value, len(value) - length):
+            return value[: len(value) - length]
+    return value
+
+
+def effort(value: str, glob: str) -> int:
+    """Steps to try a pattern: each star multiplies what it takes to try them all."""
+    return min(len(value) ** (min(glob.count(STAR), 8) + 1), _STEPS + 1) if value else 0
+
+
+def _slow(value: str, glob: str) -> bool:
+    return effort(value, glob) > _STEPS

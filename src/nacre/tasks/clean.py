@@ -1,0 +1,193 @@
+"""Removing tasks that are over. What runs, what is not ours, and what is lost but still has processes stays.
+
+A directory is given a hidden name first: whoever dies in the middle leaves nothing that looks like half a task, and the
+next sweep removes it. Several may sweep at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+
+from nacre.base.frozen import frozen
+from nacre.errors import InvalidRequest
+from nacre.keeper.protocol.private_tmpdir import remove_below
+from nacre.keeper.protocol.task_dir import CONTROL, LIVE, PROCESS, STATUS, TASK
+from nacre.planning.validate import size_of
+from nacre.tasks.handle import Place
+from nacre.tasks.kill import begun_of, remains
+from nacre.tasks.store.directory import Folder, Unusable, open_store
+from nacre.tasks.store.status import is_id, look, names_in
+from nacre.tasks.store.store import KEPT, KEPT_BYTES, KEPT_FOR
+from nacre.tasks.store.task import Task
+
+_DOOMED = ".removed-"
+_SWEPT = ".swept"
+_HOUR = 3600.0
+_HALF_MADE = 60.0
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@frozen(kw_only=True)
+class Cleaned:
+    removed: tuple[str, ...]
+    """Ids."""
+    bytes: int
+    """Freed."""
+    problems: tuple[str, ...]
+    """What could not be removed, and why."""
+
+
+def clean(store: str, *, older_than: float, keep_bytes: int, keep: int) -> Cleaned:
+    if isinstance(older_than, bool) or not isinstance(older_than, int | float) or not 0 <= older_than <= math.inf:
+        raise InvalidRequest("bad_age", f"`older_than` is {older_than!r}.", field="older_than", hint="Give seconds.")
+    size_of(keep_bytes, "keep_bytes")
+    size_of(keep, "keep")
+    fd = open_store(store)
+    if fd is None:
+        return Cleaned(removed=(), bytes=0, problems=())
+    try:
+        return _Sweep(store, fd).run(older_than, keep_bytes, keep)
+    finally:
+        os.close(fd)
+
+
+def tidy(store: str) -> None:
+    """What `clean` does by itself, once an hour at most: nobody has to think of it."""
+    note = os.path.join(store, _SWEPT)
+    try:
+        if abs(time.time() - os.stat(note, follow_symlinks=False).st_mtime) < _HOUR:  # the clock may be set back
+            return
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        os.utime(note, follow_symlinks=False)
+        clean(store, older_than=KEPT_FOR, keep_bytes=KEPT_BYTES, keep=KEPT)
+
+
+class _Sweep:
+    def __init__(self, store: str, fd: int) -> None:
+        self._store = store
+        self._fd = fd
+        self._removed: list[str] = []
+        self._bytes = 0
+        self._problems: list[str] = []
+
+    def run(self, older_than: float, keep_bytes: int, keep: int) -> Cleaned:
+        now = time.time()
+        names = [name for name in names_in(self._fd) if is_id(name)]
+        found = [(task, self._size(task.id)) for name in names if (task := self._over(name, now)) is not None]
+        found.sort(key=lambda each: (_end(each[0]), each[0].id))
+        count, total = len(found), sum(size for _, size in found)
+        for task, size in found:
+            if now - _end(task) > older_than or count > keep or total > keep_bytes:
+                self._remove(task.id, size)
+                count, total = count - 1, total - size
+        self._finish_others()
+        self._tidy_live()
+        return Cleaned(removed=tuple(self._removed), bytes=self._bytes, problems=tuple(self._problems))
+
+    def _over(self, name: str, now: float) -> Task | None:
+        """A task that may be removed."""
+        try:
+            task = look(self._store, self._fd, name)
+            if task is None or task.alive:
+                return None
+            if task.state == "broken":
+                self._remove_half_made(name, now)
+                return None
+            if task.state == "lost":
+                begun = begun_of(Place(self._store, name))
+                return None if begun is not None and remains(begun) else task
+            return task
+        except OSError as error:
+            self._problems.append(f"{name}: {error.strerror}")
+            return None
+
+    def _remove_half_made(self, name: str, now: float) -> None:
+        """Its creator died before it was a task."""
+        try:
+            with Folder(self._store, self._fd, name) as folder:
+                half = not {TASK, PROCESS, STATUS, CONTROL} & set(folder.names())
+                if not half or folder.age(now) < _HALF_MADE:
+                    return
+        except (FileNotFoundError, Unusable):
+            return
+        self._remove(name, self._size(name))
+
+    def _size(self, name: str) -> int:
+        """Bytes that it takes on the disk."""
+        try:
+            with Folder(self._store, self._fd, name) as folder, os.scandir(folder.fd) as entries:
+                return sum([entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries])
+        except (OSError, Unusable):
+            return 0
+
+    def _remove(self, name: str, size: int) -> None:
+        doomed = f"{_DOOMED}{name}"
+        try:
+            os.rename(name, doomed, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        except FileNotFoundError:
+            return  # somebody else did
+        except OSError as error:
+            self._problems.append(f"{name}: {error.strerror}")
+            return
+        self._removed.append(name)
+        self._bytes += size
+        self._finish(doomed)
+
+    def _finish(self, doomed: str) -> None:
+        try:
+            remove_below(doomed, self._fd)
+        except FileNotFoundError:
+            pass  # somebody else did
+        except OSError as error:
+            self._problems.append(f"{doomed}: {error.strerror}")
+
+    def _finish_others(self) -> None:
+        for name in os.listdir(self._fd):
+            if name.startswith(_DOOMED) and name.removeprefix(_DOOMED) not in self._removed:
+                try:
+                    Folder(self._store, self._fd, name).__exit__()
+                except (OSError, Unusable):
+                    continue  # not ours
+                self._finish(name)
+
+    def _tidy_live(self) -> None:
+        """Names of tasks that are not there any more, or have ended: their keeper would have removed them."""
+        try:
+            live = os.open(LIVE, _DIRECTORY, dir_fd=self._fd)
+        except OSError:
+            return
+        try:
+            if os.fstat(live).st_uid != os.geteuid():
+                return
+            for name in os.listdir(live):
+                if is_id(name) and self._has_ended(name):
+                    try:
+                        os.unlink(name, dir_fd=live)
+                    except OSError:
+                        continue
+        finally:
+            os.close(live)
+
+    def _has_ended(self, name: str) -> bool:
+        try:
+            task = look(self._store, self._fd, name)
+            if task is not None:
+                return task.state == "ended"
+            os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return False  # it is being made
+
+
+def _end(task: Task) -> float:
+    return task.created + task.duration if task.ended is None else task.ended

@@ -1,0 +1,72 @@
+"""Which task is meant: an id, or enough of its beginning."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nacre.errors import NoSuchTask
+from nacre.tasks.store.directory import open_store
+from nacre.tasks.store.status import is_id, names_in
+from nacre.tasks.store.store import live_names
+
+_PREFIX = "bash-"
+_BEGINNING = re.compile(r"[0-9a-f]{4,8}")
+_NAMED = 5
+
+
+def resolve(store: str, id: str) -> str:
+    """The name of a directory of this store that is or may be there; nothing else can come out. NoSuchTask."""
+    digits = id.removeprefix(_PREFIX) if isinstance(id, str) else ""
+    if not _BEGINNING.fullmatch(digits):
+        raise no_such_task(store, id)
+    name = _PREFIX + digits
+    if is_id(name):
+        return name
+    found = [each for each in _ids(store) if each.startswith(name)]
+    if len(found) != 1:
+        raise no_such_task(store, id)
+    return found[0]
+
+
+def no_such_task(store: str, id: object) -> NoSuchTask:
+    wanted = id if isinstance(id, str) else ""
+    ids = _ids(store)
+    digits = wanted.removeprefix(_PREFIX)
+    several = sorted(each for each in ids if digits and each.startswith(_PREFIX + digits))
+    shown = repr(wanted if len(wanted) <= 40 else wanted[:39] + "…") if wanted else repr(id)[:40]
+    if len(several) > 1 and _BEGINNING.fullmatch(digits):
+        return NoSuchTask(
+            "no_such_task",
+            f"{len(several)} tasks begin with {shown}.",
+            field="task",
+            hint=f"Say which: {_some(several)}.",
+        )
+    return NoSuchTask("no_such_task", f"There is no task {shown}.", field="task", hint=_hint(store, wanted, ids))
+
+
+def _hint(store: str, wanted: str, ids: list[str]) -> str:
+    if not ids:
+        return f"There are no tasks in {store}."
+    import difflib  # takes long to load, and is hardly ever needed
+
+    near = difflib.get_close_matches(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, _NAMED, 0.7)
+    live = sorted(set(live_names(store)) & set(ids))
+    if near:
+        return f"Did you mean {_some(near)}?"
+    return f"Running: {_some(live)}." if live else "None is running; list them all to see which there are."
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _ids(store: str) -> list[str]:
+    fd = open_store(store)
+    if fd is None:
+        return []
+    try:
+        return [name for name in names_in(fd) if is_id(name)]
+    finally:
+        os.close(fd)

@@ -1,0 +1,151 @@
+"""Talking to a task's keeper: is it there, how much has been printed, has it ended, end it.
+
+`watch N` is answered with `at M` once the command has printed more than N bytes, or with `end`; whoever only wants to
+know how much it is, says -1. A connection that closes without `end` means that the keeper is gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import socket
+import stat
+import sys
+import time
+
+from nacre.keeper.protocol.task_dir import CONTROL
+from nacre.tasks.store.directory import Folder, Unusable
+
+NEVER = 2**62
+"""More than anything prints: `watch` is answered with `end` only."""
+_LONGEST = 256
+"""Bytes of an answer; ours have at most thirty."""
+_MOST = 256
+"""Connections held open at once."""
+_DESCRIPTORS = "/proc/self/fd"
+_BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_DESCRIPTORS)
+"""The path may be longer than an address can be; and what was looked at is what is connected to."""
+_SOCKET = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
+
+
+def connect(folder: Folder) -> socket.socket | None:
+    """None: nobody listens. BlockingIOError: somebody does, and has no time. Other OSErrors: who knows."""
+    try:
+        fd = os.open(CONTROL, _SOCKET, dir_fd=folder.fd) if _BY_DESCRIPTOR else None
+        status = os.stat(CONTROL, dir_fd=folder.fd, follow_symlinks=False) if fd is None else os.fstat(fd)
+    except FileNotFoundError:
+        return None
+    try:
+        if not stat.S_ISSOCK(status.st_mode) or status.st_uid != folder.user:
+            raise Unusable(f"{CONTROL} is not a socket of ours")
+        return _connected(f"{folder.path}/{CONTROL}" if fd is None else f"{_DESCRIPTORS}/{fd}")
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _connected(address: str) -> socket.socket | None:
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.setblocking(False)
+        line.connect(address)
+    except OSError as error:
+        line.close()
+        if error.errno in _NOBODY:
+            return None
+        raise
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def ask(line: socket.socket, beyond: int, patience: float) -> int | None:
+    """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there.
+
+    TimeoutError: no answer.
+    """
+    until = time.monotonic() + patience
+    answer = b""
+    try:
+        line.settimeout(patience)
+        line.sendall(b"watch %d\n" % beyond)
+        while b"\n" not in answer:
+            line.settimeout(max(0.001, until - time.monotonic()))
+            more = line.recv(_LONGEST)
+            answer += more
+            if not more or len(answer) > _LONGEST:
+                return None
+    except TimeoutError:
+        raise
+    except OSError:
+        return None
+    return _amount(answer.partition(b"\n")[0])
+
+
+def _amount(answer: bytes) -> int | None:
+    word, _, number = answer.partition(b" ")
+    return int(number) if word == b"at" and number.isdigit() and len(number) < 20 else None
+
+
+class Line:
+    """A connection on the running event loop. One question at a time."""
+
+    __slots__ = ("_answer", "_socket")
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._answer = b""
+
+    def __enter__(self) -> Line:
+        _open.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _open.discard(self)
+        self._socket.close()
+
+    def listener(self) -> int | None:
+        """Returns the pid of the process that listens, from the kernel; None where it does not tell."""
+        if not hasattr(socket, "SO_PEERCRED"):
+            return None
+        credentials = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return int.from_bytes(credentials[:4], sys.byteorder)
+
+    async def watch(self, beyond: int) -> int | None:
+        """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there."""
+        return _amount(await self._ask(b"watch %d\n" % beyond))
+
+    async def kill(self, number: int, grace: float) -> bool:
+        return await self._ask(b"kill %d %s\n" % (number, f"{grace:.3f}".encode())) == b"ok"
+
+    async def close_stdin(self) -> bool:
+        return await self._ask(b"eof\n") == b"ok"
+
+    async def _ask(self, question: bytes) -> bytes:
+        """The answer; nothing if nobody is there."""
+        import asyncio  # only whoever waits has loaded it
+
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.sock_sendall(self._socket, question)
+            while b"\n" not in self._answer:
+                more = await loop.sock_recv(self._socket, _LONGEST)
+                self._answer += more
+                if not more or len(self._answer) > _LONGEST:
+                    return b""
+        except OSError:
+            return b""
+        answer, _, self._answer = self._answer.partition(b"\n")
+        return answer
+
+
+_open: set[Line] = set()
+
+
+def too_many() -> bool:
+    """So many are held open at once that this process might need the descriptors for other things."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return len(_open) >= (_MOST if soft == resource.RLIM_INFINITY else min(_MOST, soft // 4))

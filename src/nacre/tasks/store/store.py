@@ -1,0 +1,167 @@
+"""Where tasks are kept, and how a new one gets its directory. Nothing of what is there is ever followed or trusted.
+
+A store is a directory that holds a directory for each task, and `.live` with a name for each that has not ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.base.system import state_directory
+from nacre.errors import InvalidRequest
+from nacre.keeper.protocol.task_dir import (
+    COMMAND,
+    CONTROL,
+    LIVE,
+    LOG,
+    NOTES,
+    PROCESS,
+    PROTECTION,
+    RESERVED,
+    SCRATCH,
+    STDIN,
+    TASK,
+    VERSION,
+)
+
+_LONGEST = 10_000
+"""Characters of a command that stand in `task.json`."""
+_RESERVE = 4096
+"""Bytes of a status: its space is taken when there is some."""
+KEPT_FOR, KEPT_BYTES, KEPT = 7 * 24 * 3600.0, 1024**3, 1000
+"""Seconds, bytes and number of what has ended that is kept unless somebody says otherwise."""
+_STORE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""A link in its place may have been put there by a command."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def default_directory() -> str:
+    """In the user's state directory."""
+    return os.path.join(state_directory(), "tasks")
+
+
+def live_names(store: str) -> list[str]:
+    """Ids of tasks that have not ended, as far as anybody has noted; some of them may be lost."""
+    try:
+        return os.listdir(os.path.join(store, LIVE))
+    except OSError:
+        return []
+
+
+def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False, protection: bytes = b"") -> tuple[str, str]:
+    """A new task's id and directory, with what was asked in it and room for how it ends. `protection`: what its keeper
+    compares at its end.
+
+    OSError: it cannot be kept there; nothing is left of it.
+    """
+    name, directory = _new_directory(store)
+    try:
+        _mark_live(store, name)
+        rows = {"version": VERSION, "id": name, **facts}
+        command = str(facts["command"])
+        if len(command) > _LONGEST:
+            rows["command"] = f"{command[:_LONGEST]}… [all of it is in {COMMAND}]"
+            _write(os.path.join(directory, COMMAND), command.encode("utf-8", "surrogateescape"))
+        text = "{\n" + ",\n".join(f' "{key}": {json.dumps(value)}' for key, value in rows.items()) + "\n}"
+        _write(os.path.join(directory, RESERVED), b" " * (_RESERVE - 1) + b"\n")
+        _write(os.path.join(directory, LOG), b"")
+        if protection:
+            _write(os.path.join(directory, PROTECTION), protection)
+        if stdin:
+            os.mkfifo(os.path.join(directory, STDIN), 0o600)
+        draft = os.path.join(directory, f"{TASK}.new")
+        _write(draft, text.encode() + b"\n")
+        os.rename(draft, os.path.join(directory, TASK))
+    except OSError:
+        discard(directory)
+        raise
+    return name, directory
+
+
+def _new_directory(store: str) -> tuple[str, str]:
+    while True:
+        name = f"bash-{os.urandom(4).hex()}"
+        try:
+            fd = os.open(store, _STORE)
+        except FileNotFoundError:
+            _make_private(os.path.join(store, LIVE))
+            continue
+        try:
+            os.mkdir(name, 0o700, dir_fd=fd)
+            return name, os.path.join(store, name)
+        except FileExistsError:
+            continue
+        finally:
+            os.close(fd)
+
+
+def has_begun(directory: str) -> bool:
+    """It is known which processes it is made of."""
+    return os.path.lexists(os.path.join(directory, PROCESS))
+
+
+def discard(directory: str) -> None:
+    """It has come to nothing. By name, which takes no descriptor: there may be none left."""
+    store, name = os.path.split(directory)
+    files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROTECTION, NOTES, PROCESS, f"{PROCESS}.new", CONTROL)
+    for each in (*files, *_links(directory)):
+        _unlink(os.path.join(directory, each))
+    _unlink(os.path.join(store, LIVE, name))
+    for each in (os.path.join(directory, SCRATCH), directory):
+        with contextlib.suppress(OSError):  # something else is there: the next sweep will see
+            os.rmdir(each)
+
+
+def _links(directory: str) -> list[str]:
+    """Other names for its log."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        return [entry.name for entry in entries if entry.is_symlink()]
+    return []
+
+
+def not_kept(store: str, error: OSError) -> InvalidRequest:
+    return InvalidRequest(
+        "task_not_kept",
+        f"A task cannot be kept in {store}: {error.strerror}.",
+        field="output_dir",
+        hint="Make room there, or name another place: ToolContext(output_dir=…), or XDG_STATE_HOME.",
+    )
+
+
+def _make_private(path: str) -> None:
+    """A directory and those above it, for this user alone; what is there stays as it is."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_private(os.path.dirname(path))
+        with contextlib.suppress(FileExistsError):  # another program was faster
+            os.mkdir(path, 0o700)
+
+
+def _mark_live(store: str, name: str) -> None:
+    try:
+        os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
+    except FileNotFoundError:  # the first task here
+        _make_private(os.path.join(store, LIVE))
+        os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, _NEW, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)

@@ -1,0 +1,57 @@
+"""`result`: a Result in one line, as a run would have given it."""
+
+from __future__ import annotations
+
+import os
+
+from nacre.keeper.protocol.task_dir import LOG
+from nacre.result import Captured, Exited, NotStarted, Outcome, Refused, Result, Running, TaskRef
+from nacre.tasks.store.store import default_directory
+
+PID = 40_001
+
+
+def result(
+    command: str = "true",
+    *,
+    stdout: str | bytes = "",
+    stderr: str | bytes = "",
+    exit_code: int = 0,
+    outcome: Outcome | None = None,
+    duration: float = 0.01,
+    cwd: str = "/work",
+    task: str = "",
+    enforced: tuple[str, ...] = (),
+    remarks: tuple[str, ...] = (),
+) -> Result:
+    """`outcome`: another end than an exit. `task`: what goes on, by its id. What comes first is stdout."""
+    out, err = encoded(stdout), encoded(stderr)
+    outcome = outcome or Exited(exit_code)
+    if isinstance(outcome, Running):
+        task = task or outcome.task
+    return Result(
+        command=command,
+        cwd=cwd,
+        outcome=outcome,
+        out=captured(out),
+        err=captured(err),
+        both=captured(out + err),
+        duration=duration,
+        pid=None if isinstance(outcome, NotStarted | Refused) else PID,
+        task=reference(task, PID) if task else None,
+        enforced=enforced,
+        remarks=remarks,
+    )
+
+
+def encoded(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+
+
+def captured(data: bytes) -> Captured:
+    return Captured(head=data, seen=len(data))
+
+
+def reference(task: str, pid: int, place: str = "") -> TaskRef:
+    """A task that nobody runs; `Tasks` does not find it."""
+    return TaskRef(task, pid, pid, os.path.join(place or default_directory(), task, LOG))

@@ -1,0 +1,128 @@
+"""A tool call's arguments in, what they ask for out, as the profile's tool takes them. Pure.
+
+`InvalidRequest`: it cannot be meant.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from nacre.base.frozen import frozen
+from nacre.errors import InvalidRequest
+from nacre.profiles.profile import Profile
+from nacre.profiles.tool import Parameter
+from nacre.toolcall.arguments import Arguments, bad
+from nacre.types import Mode, Request
+
+
+@frozen
+class Asked:
+    """A call, understood."""
+
+    request: Request
+    capture: bool = True
+    """False: what it prints goes to this process's own stdout and stderr, and is in no answer."""
+
+
+def request_from(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Request:
+    """The arguments as an object, or as the JSON that a model wrote."""
+    return understood(arguments, profile).request
+
+
+def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Asked:
+    """The same, with what is not about the run itself."""
+    tool = profile.tool
+    given = Arguments(_object(arguments), lenient=tool.lenient)
+    values: dict[str, Any] = {}
+    for parameter in tool.parameters:
+        if parameter.required and not given.has(parameter.name):
+            raise InvalidRequest(
+                "missing_argument", f"`{parameter.name}` is missing.", field=parameter.name, hint="Pass it."
+            )
+        absent = not given.has(parameter.name) and not (parameter.null_is_unlimited and given.is_null(parameter.name))
+        if absent:
+            given.take(parameter.name)  # it is known, if somebody asks
+        elif (value := _value(parameter, given)) is not None:
+            values[parameter.to] = value
+    if tool.strict:
+        given.check_rest()
+    if not values["command"].strip():
+        raise InvalidRequest("empty_command", tool.empty[0], field="command", hint=tool.empty[1])
+    for parameter in tool.parameters:
+        value = values.get(parameter.to)
+        if parameter.required and isinstance(value, str) and not value.strip():
+            raise InvalidRequest(
+                "missing_argument", f"`{parameter.name}` is empty.", field=parameter.name, hint="Pass some text."
+            )
+    return Asked(_request(values, profile), values.get("capture", True))
+
+
+def _object(arguments: object) -> object:
+    if not isinstance(arguments, str | bytes):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(
+            "bad_json", f"The arguments are no JSON: {error}.", field="", hint='Pass an object: {"command": "ls"}'
+        ) from error
+
+
+def _value(parameter: Parameter, given: Arguments) -> Any:
+    """None: as if it had not been given."""
+    name = parameter.name
+    match parameter.kind:
+        case "string" if parameter.choices:
+            return given.choice(name, parameter.choices, parameter.choices[0])
+        case "string":
+            return given.text(name)
+        case "boolean":
+            return given.flag(name, default=False)
+        case "strings":
+            return given.strings(name)
+        case "integer" | "number":
+            if parameter.null_is_unlimited and given.is_null(name):
+                given.take(name)
+                return math.inf
+            value = given.whole(name) if parameter.kind == "integer" else given.number(name, 0.0)
+            return None if value is None else _measured(parameter, value)
+
+
+def _measured(parameter: Parameter, value: float) -> float | None:
+    """In seconds."""
+    low, high = parameter.least, parameter.most
+    if (low is not None and value < low) or (high is not None and value > high):
+        span = f"from {low or 0:g} to {high:g}" if high is not None else f"of at least {low:g}"
+        kind = "whole number" if parameter.kind == "integer" else "number"
+        unlimited = ", or null for no limit" if parameter.null_is_unlimited else ""
+        raise bad(parameter.name, value, f"Give a {kind} {span}{unlimited}.")
+    if parameter.clamped is not None:
+        value = min(max(value, parameter.clamped[0]), parameter.clamped[1])
+    if parameter.zero_is_default and value == 0:
+        return None
+    return value * parameter.unit
+
+
+def _request(values: dict[str, Any], profile: Profile) -> Request:
+    mode = cast("Mode", values.get("mode", "default"))
+    if values.get("background"):
+        mode = "background"
+    limit: float | None = values.get("timeout")
+    if mode == "background" and profile.tool.untimed_tasks:
+        limit = None
+    yields = None
+    if profile.tool.deadline == "yield_after" and mode != "background":
+        yields = limit or (profile.slow_timeout if mode == "slow" else profile.timeout)
+        yields, limit = min(yields, profile.max_timeout), None
+    return Request(
+        values["command"],
+        description=values.get("description", ""),
+        mode=mode,
+        timeout=limit,
+        yield_after=yields,
+        cwd=values.get("cwd") or None,
+        env=values.get("env", {}),
+    )

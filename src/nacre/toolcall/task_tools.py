@@ -1,0 +1,350 @@
+"""Tasks as tools for a model: definitions to hand over, and calls answered with text.
+
+Whatever a model passes, it gets a text: the answer, or an error with a stable code and what to do next. Nothing is
+longer than `LONGEST` characters.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nacre.ansi.decode import clean
+from nacre.base.frozen import frozen
+from nacre.base.threads import beside
+from nacre.environment import host_environment
+from nacre.errors import InvalidRequest, NacreError, NoSuchTask
+from nacre.output.error_lines import Scanner
+from nacre.output.markers import Middle, quoted
+from nacre.output.notes import note
+from nacre.output.shape import Options, shape
+from nacre.redact.mask import mask
+from nacre.redact.redactor import Hidden, remembered
+from nacre.result import Captured, Exited, describe
+from nacre.tasks.store.log_reader import Output
+from nacre.tasks.store.task import Task
+from nacre.tasks.tasks import Tasks
+from nacre.toolcall.arguments import Arguments, bad
+
+LONGEST = 30_000
+_OPTIONS = Options(chars=LONGEST - 3_000)
+"""Of the output; the rest is for what is said about it."""
+_WINDOW = 256 * 1024
+"""Bytes of the beginning, and of the end, that are read to be shaped."""
+_TIMEOUT, _LONGEST_TIMEOUT = 30.0, 600.0
+LISTED = 100
+"""Tasks in a list, the latest ones."""
+_SCANNING = 0.3
+"""Seconds in which the part between them is looked through."""
+_PARTS = 20
+"""Gaps that are shown; there are hardly ever any."""
+_LEAST = 4
+"""Bytes that are worth another look."""
+_COMMAND = 120
+_NOTES, _NOTE_CHARACTERS = 10, 1000
+"""Of a task, that are shown."""
+_IDS = ("task_id", "shell_id", "bash_id", "id")
+
+
+def definitions() -> list[dict[str, Any]]:
+    """Name, description and input schema of each, as model APIs take them."""
+    return [
+        {
+            "name": "TaskOutput",
+            "description": (
+                "Read what a background task has printed, and whether it still runs. By default this waits until the "
+                "task has ended, for at most `timeout` seconds: one call with a long timeout is better than many "
+                "short ones. Pass `block: false` for a look at something that does not end by itself, such as a "
+                "server. The answer names a cursor; pass it as `since` to get only what is new."
+            ),
+            "input_schema": _schema(
+                {
+                    "task_id": {"type": "string", "description": "The task's id, such as bash-3f9c2a17."},
+                    "block": {"type": "boolean", "default": True, "description": "Wait for the end of the task."},
+                    "timeout": {
+                        "type": "number",
+                        "default": _TIMEOUT,
+                        "minimum": 0,
+                        "maximum": _LONGEST_TIMEOUT,
+                        "description": "Seconds to wait at most.",
+                    },
+                    "since": {
+                        "type": "integer",
+                        "description": "Read from this byte on: the cursor of the last answer, or -N for the last N.",
+                    },
+                    "lines": {"type": "integer", "minimum": 0, "description": "Only the last so many lines."},
+                },
+                "task_id",
+            ),
+        },
+        {
+            "name": "KillShell",
+            "description": (
+                "End a background task and everything that it has started. Use it when the task is no longer needed, "
+                "or hangs. Its output can still be read afterwards."
+            ),
+            "input_schema": _schema(
+                {
+                    "shell_id": {"type": "string", "description": "The task's id, such as bash-3f9c2a17."},
+                    "signal": {
+                        "type": "string",
+                        "default": "TERM",
+                        "description": "What to ask it with; KILL follows after 5 seconds.",
+                    },
+                },
+                "shell_id",
+            ),
+        },
+        {
+            "name": "TaskList",
+            "description": (
+                "List the background tasks that run, with their ids. Use it when you do not know an id; to wait for a "
+                "task, use TaskOutput instead of listing again and again."
+            ),
+            "input_schema": _schema(
+                {"all": {"type": "boolean", "default": False, "description": "Those that have ended, too."}}
+            ),
+        },
+    ]
+
+
+def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema
+
+
+@frozen
+class Reply:
+    """What a call is answered with."""
+
+    text: str
+    error: str = ""
+    """A stable code, when the call itself failed."""
+
+
+async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> str:
+    """The text for the model. The `secrets` are masked, those that were named for tasks that this process has started,
+    and those that tasks do not inherit from it."""
+    return (await reply(name, arguments, tasks, secrets=secrets)).text
+
+
+async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> Reply:
+    """The same, for who has to know whether the call was a good one."""
+    hidden, failed = Hidden((*secrets, *remembered()), host_environment()), ""
+    try:
+        given = Arguments(arguments)
+        match name:
+            case "TaskOutput":
+                text = await _task_output(given, tasks, hidden)
+            case "KillShell":
+                text = await _kill_shell(given, tasks, hidden)
+            case "TaskList":
+                text = await beside(_task_list, given, tasks, hidden)
+            case _:
+                hint = "Use TaskOutput, KillShell or TaskList."
+                failed = "no_such_tool"
+                text = _error(failed, f"There is no tool {name!r:.60}.", hint)
+    except NoSuchTask as error:
+        failed, text = error.code, _error(error.code, error.message, await beside(_which, error, tasks, hidden))
+    except InvalidRequest as error:
+        failed, text = error.code, _error(error.code, error.message, error.hint)
+    except NacreError as error:
+        failed, text = "failed", _error("failed", str(error), "")
+    except OSError as error:
+        failed, text = "system", _error("system", f"{error.strerror or error}.", "Try again later.")
+    return Reply(clean(hidden.mask(text))[:LONGEST], failed)
+
+
+async def _task_output(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
+    id = id_in(given)
+    block = given.flag("block", default=True)
+    timeout = _seconds(given, "timeout", _TIMEOUT)
+    since, lines = given.whole("since"), given.whole("lines")
+    given.check_rest()
+    # what is wrong is said before the wait; in a thread, because a keeper that was stopped takes a second not to answer
+    await beside(tasks.output, id, since=since or 0, lines=lines, limit=0)
+    if block and timeout > 0:
+        await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
+    text, last = await beside(_excerpt, tasks, id, since or 0, lines, hidden.values())
+    parts = [_status(last.task, hidden), *text]
+    if text:
+        parts.append(note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
+    else:
+        parts.append(note(f"no output after cursor {last.cursor}" if last.cursor else "no output"))
+    return "\n".join(parts)
+
+
+async def _kill_shell(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
+    id = id_in(given)
+    signal = given.take("signal", "TERM")
+    given.check_rest()
+    before = await beside(tasks.get, id)
+    if not isinstance(signal, str | int):
+        raise bad("signal", signal, "Use a name such as TERM, INT or KILL.")
+    task = await tasks.kill(id, signal=signal)
+    if before.state == "ended":
+        return f"{_status(task, hidden)}\n{note('it had ended before; nothing was done')}"
+    if task.alive:
+        return f"{_status(task, hidden)}\n{note('it could not be ended; try signal KILL')}"
+    return _status(task, hidden)
+
+
+def _task_list(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
+    everything = given.flag("all", default=False)
+    given.check_rest()
+    found = tasks.list(all=everything)
+    if not found:
+        return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
+    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-LISTED:]]
+    if len(found) > LISTED:
+        rows.insert(0, note(f"{len(found) - LISTED} older ones left out"))
+    return "\n".join(rows)
+
+
+def _excerpt(
+    tasks: Tasks, id: str, since: int, lines: int | None, secrets: tuple[str, ...]
+) -> tuple[list[str], Output]:
+    """What is shown of it, a part on lines of its own each, with what is missing said exactly."""
+    read = _gather(tasks, id, since, lines, _WINDOW)
+    if read[-1].more:
+        after = read[-1].cursor
+        far = read[-1].task.bytes - _WINDOW > after
+        read += _gather(tasks, id, -_WINDOW if far else after, None, _WINDOW)
+    captured, gone = _captured(read)
+    notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
+    notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
+    middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped)
+    shaped = shape(captured, _OPTIONS, secrets=secrets, middle=middle)
+    # where it begins and ends here, it may be in the middle of a secret
+    text = mask(shaped.text, secrets, starts_cut=read[0].start > 0, ends_cut=True)
+    parts = [*map(note, notes), text]
+    if shaped.omitted_bytes > gone and not shaped.binary:
+        parts.append(note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
+    if shaped.similar or shaped.erased:
+        parts.append(note(f"all of it, as it was printed, is in {quoted(read[-1].task.output_file)}"))
+    if gone:
+        parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
+    return [part for part in parts if part], read[-1]
+
+
+def _middle(tasks: Tasks, id: str, place: int, count: int) -> Middle | None:
+    """What is in the part that is not shown. None: it cannot be read to its end in time."""
+    scanner, end, until = Scanner(_OPTIONS.errors), place + count, time.monotonic() + _SCANNING
+    while place < end:
+        output = tasks.output(id, since=place, limit=min(_WINDOW, end - place))
+        if output.start != place or not output.data or time.monotonic() > until:
+            return None
+        scanner.feed(output.data)
+        place += len(output.data)
+    found = scanner.found()
+    return Middle(scanner.lines, found, scanner.total) if count else None
+
+
+def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> list[Output]:
+    """What can be read, in several parts if some is missing in between; at most so many bytes."""
+    read = [tasks.output(id, since=since, lines=lines, limit=room)]
+    while read[-1].more and len(read) < _PARTS and (room := room - len(read[-1].data)) > _LEAST:
+        read.append(tasks.output(id, since=read[-1].cursor, limit=room))
+    return read
+
+
+def _captured(read: list[Output]) -> tuple[Captured, int]:
+    """What is before the first gap and what is after the last; and how much in between nobody can read any more."""
+    gaps = [n for n in range(1, len(read)) if read[n].start > read[n - 1].start + len(read[n - 1].data)]
+    first, last = (gaps[0], gaps[-1]) if gaps else (len(read), len(read))
+    head = b"".join([output.data for output in read[:first]])
+    tail = b"".join([output.data for output in read[last:]])
+    seen = read[-1].start + len(read[-1].data) - read[0].start
+    captured = Captured(head=head, tail=tail, seen=seen, dropped=seen - len(head) - len(tail))
+    return captured, sum(read[n].dropped for n in gaps)
+
+
+def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
+    if task.outcome is None:
+        return f"{task.id} cannot be read: {task.problem}"
+    if task.alive:
+        text = f"{task.id} running for {seconds(task.duration)}"
+        if task.idle is not None:
+            text += f", last output {seconds(task.idle)} ago" if task.bytes else ", no output yet"
+    else:
+        how = f"exited with {task.outcome.code}" if isinstance(task.outcome, Exited) else describe(task.outcome)
+        text = f"{task.id} {how}" + (f" after {seconds(task.duration)}" if task.state == "ended" else "")
+    if brief:
+        return text
+    text = note(text)
+    if task.out_of_memory:
+        text += f"\n{note('it ran out of memory')}"
+    if task.running:
+        left = ", ".join(f"{process.pid} ({_short(process.command, hidden)})" for process in task.running[:5])
+        text += f"\n{note(f'{len(task.running)} of its processes could not be ended: {left}')}"
+    text += "".join(f"\n{note(_on_one_line(each, hidden))}" for each in task.notes[:_NOTES])
+    if len(task.notes) > _NOTES:
+        text += f"\n{note(f'{len(task.notes) - _NOTES} more notes are in its status.json')}"
+    if task.problem:
+        text += f"\n{note(_short(task.problem, hidden))}"
+    return text
+
+
+def _on_one_line(text: str, hidden: Hidden) -> str:
+    return " ".join(hidden.mask(text).split())[:_NOTE_CHARACTERS]
+
+
+def _short(text: str, hidden: Hidden) -> str:
+    """Masked before it is cut: half a secret would not be known again."""
+    text = " ".join(hidden.mask(text).split())
+    return text if len(text) <= _COMMAND else text[: _COMMAND - 1] + "…"
+
+
+def _name(task: Task, hidden: Hidden) -> str:
+    """The command on one line, and what it is for."""
+    about = _short(task.description, hidden)
+    name = _short(task.command, hidden) + (f" ({about})" if about else "")
+    return "".join([letter if letter.isprintable() else "�" for letter in name])
+
+
+def seconds(value: float) -> str:
+    """In words, as exactly as one wants to know."""
+    if value < 10:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 2 * 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _which(error: NoSuchTask, tasks: Tasks, hidden: Hidden) -> str:
+    """The ones that run: the model has most likely mistaken one for another."""
+    try:
+        live = tasks.list(all=False)
+    except (OSError, NacreError):
+        return error.hint
+    if not live:
+        return "No task is running. TaskList with all=true names those that have ended."
+    return "Running: " + "; ".join([f"{task.id}: {_name(task, hidden)}" for task in live[-10:]])
+
+
+def _error(code: str, message: str, hint: str) -> str:
+    return f"Error ({code}): {message} {hint}".rstrip()
+
+
+def id_in(given: Arguments) -> str:
+    """Which task is meant, under any of the names that models have for it."""
+    id = given.take(_IDS[0], aliases=_IDS[1:])
+    if id is None:
+        raise InvalidRequest(
+            "missing_argument", "`task_id` is missing.", field="task_id", hint="TaskList names the tasks."
+        )
+    if not isinstance(id, str):
+        raise bad("task_id", id, "Give an id such as bash-3f9c2a17.")
+    return id.strip()
+
+
+def _seconds(given: Arguments, name: str, default: float) -> float:
+    value = given.number(name, default)
+    if not 0 <= value < math.inf:
+        raise bad(name, value, "Give seconds, from 0 to 600.")
+    return min(value, _LONGEST_TIMEOUT)

@@ -1,0 +1,141 @@
+"""An object: success, stdout, stderr, exit code and milliseconds; and what belongs to a task, where there is one.
+
+A stream that is too long keeps its two ends, with the number of characters between them. `exit_code` is the command's
+own, 1 for what ended without one, -1 for what was not run because a rule forbids it. What ended without a code says so
+in `stderr`, after whatever the command has written there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, assert_never
+
+from nacre.ansi.decode import clean
+from nacre.base.frozen import replace
+from nacre.profiles.answer_format import Fields
+from nacre.result import (
+    Cancelled,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    OverLimit,
+    Refused,
+    Result,
+    Running,
+    Signalled,
+    TimedOut,
+    describe,
+)
+from nacre.views.answers.answer import Answer
+from nacre.views.answers.stream_text import Whole, whole
+
+
+def answer(result: Result, view: Fields) -> Answer:
+    data = _data(result, view.limit)
+    return Answer(text=json.dumps(data, ensure_ascii=False), data=data)
+
+
+def problem(made: Answer, message: str) -> Answer:
+    """A call that could not be run, as the same object."""
+    data = {**_fields(success=False, stderr=message, code=1), **made.data}
+    return replace(made, text=json.dumps(data, ensure_ascii=False), data=data)
+
+
+def shortened(stream: Whole, limit: int) -> tuple[str, bool]:
+    """At most so many characters and what stands between its ends then; and whether it was too long."""
+    if not stream.dropped and stream.length <= limit:
+        return stream.head, False
+    half = limit // 2
+    first, last = stream.first(half), stream.last(half)
+    gone = stream.length - limit
+    if len(first) + len(last) < 2 * half:  # memory was given less room than this
+        gone = stream.length - len(first) - len(last)
+    return f"{first}\n\n... ({gone} characters truncated) ...\n\n{last}", True
+
+
+def exit_code(result: Result) -> int:
+    """The command's own, or what stands for it."""
+    match result.outcome:
+        case Exited(code):
+            return code
+        case Refused():
+            return -1
+        case _:
+            return 1
+
+
+def ending(result: Result) -> str:
+    """What there is to say about an end that is no exit code; empty if there is nothing."""
+    outcome = result.outcome
+    match outcome:
+        case Exited():
+            return ""
+        case Refused(_, reason):
+            return reason
+        case TimedOut(after):
+            return f"Command timed out after {after * 1000:.15g} ms"
+        case NotStarted(reason, hint):
+            return f"Command could not be started: {reason}. {hint}".rstrip()
+        case OverLimit():
+            return f"Command went {describe(outcome)}"
+        case Running(task):
+            return f"Command goes on as {task}"
+        case Signalled() | Cancelled() | Killed() | Lost():
+            return f"Command was {describe(outcome)}"
+        case _:
+            assert_never(outcome)
+
+
+def _data(result: Result, limit: int) -> dict[str, Any]:
+    if isinstance(result.outcome, Refused):
+        return _fields(success=False, stderr=result.outcome.reason, code=-1)
+    if result.task is not None and result.task.pid == result.pid and _has_begun(result):
+        started = f"Background task started: {result.task.id}"
+        said, cut = _ended_already(result, limit)
+        return _fields(success=True, stdout=started, stderr=said) | _further(result, cut)
+    out, out_cut = shortened(whole(result.out, result.hidden), limit)
+    err, err_cut = shortened(whole(result.err, result.hidden), limit)
+    if note := _note(result, has_stderr=bool(err)):
+        line = "" if not err or err.endswith("\n") else "\n"
+        note, note_cut = shortened(_masked(note, result), limit)
+        err, err_cut = f"{err}{line}{note}", err_cut or note_cut
+    made = _fields(
+        success=result.ok, stdout=out, stderr=err, code=exit_code(result), duration=round(result.duration * 1000)
+    )
+    cut = out_cut or err_cut
+    return made | ({"truncated": False} if result.ok and not cut else {}) | _further(result, cut)
+
+
+def _fields(*, success: bool, stdout: str = "", stderr: str = "", code: int = 0, duration: int = 0) -> dict[str, Any]:
+    return {"success": success, "stdout": stdout, "stderr": stderr, "exit_code": code, "duration_ms": duration}
+
+
+def _further(result: Result, cut: bool) -> dict[str, Any]:
+    task = {} if result.task is None else {"task_id": result.task.id, "output_file": result.task.output_file}
+    return ({"truncated": True} if cut else {}) | task
+
+
+def _has_begun(result: Result) -> bool:
+    """As a task: it runs, or has run."""
+    outcome = result.outcome
+    return isinstance(outcome, Exited | Signalled) or (isinstance(outcome, Running) and not outcome.promoted)
+
+
+def _ended_already(result: Result, limit: int) -> tuple[str, bool]:
+    """A task that failed before the call was over: nobody should have to ask for that."""
+    if result.ok:
+        return "", False
+    said, cut = shortened(whole(result.both, result.hidden), limit)
+    return f"It has ended already: {describe(result.outcome)}\n{said}", cut
+
+
+def _note(result: Result, *, has_stderr: bool) -> str:
+    if isinstance(result.outcome, Exited):
+        return "" if result.ok or has_stderr else f"Command failed: {result.command}"
+    return ending(result)
+
+
+def _masked(text: str, result: Result) -> Whole:
+    text = clean(text)
+    return Whole(text if result.hidden is None else result.hidden.mask(text))

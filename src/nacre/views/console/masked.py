@@ -1,0 +1,40 @@
+"""A result → the same without what it hides, in everything but its output, which is masked where it is made readable
+(`viewport`). Pure."""
+
+from __future__ import annotations
+
+from nacre.base.frozen import replace
+from nacre.result import Hides, Outcome, Process, Result, Spill, TaskRef
+
+
+def described(result: Result, description: str) -> str:
+    """What the caller says of it."""
+    return description if result.hidden is None else result.hidden.mask(description)
+
+
+def masked(result: Result) -> Result:
+    hidden = result.hidden
+    if hidden is None or not hidden.values():
+        return result
+    mask = hidden.mask
+
+    def processes(each: tuple[Process, ...]) -> tuple[Process, ...]:
+        return tuple(replace(process, command=mask(process.command)) for process in each)
+
+    task, spill = result.task, result.spill
+    return replace(
+        result,
+        command=mask(result.command),
+        cwd=mask(result.cwd),
+        outcome=_outcome(result.outcome, hidden),
+        running=processes(result.running),
+        ended=processes(result.ended),
+        task=None if task is None else TaskRef(task.id, task.pid, task.pgid, mask(task.output_file)),
+        spill=None if spill is None else Spill(mask(spill.path), spill.bytes, spill.complete),
+        remarks=tuple(mask(remark) for remark in result.remarks),
+    )
+
+
+def _outcome(outcome: Outcome, hidden: Hides) -> Outcome:
+    fields = {name: hidden.mask_all(getattr(outcome, name)) for name in outcome.__match_args__}
+    return type(outcome)(**fields)

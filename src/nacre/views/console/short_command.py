@@ -1,0 +1,309 @@
+"""A command → one honest line of it, for a person (P-011). Pure; raises for no text.
+
+    cd /work && make || echo failed      →  make || echo failed          (in /work)
+    cat > x.py <<'EOF' … EOF; python x   →  cat > x.py <<'EOF' … +4 lines, 2 of them input; also runs python
+
+Done on the tree that the checker reads, so a `cd` in quotes is not taken for one. What is left out is counted; every
+command in it is named or counted, and so is every file that a redirection of none of them writes, and every command
+that what is shown would run from what is not (`bash <<EOF`). Rather once too often than not. Where a person decides,
+`full` leaves out nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nacre.ansi.width import columns
+from nacre.base.frozen import frozen
+from nacre.base.lazy_regex import later
+from nacre.policy.facts.writes import changes
+from nacre.shell import Command, Script, read
+from nacre.shell.symbolic import plain, shown
+from nacre.shell.syntax.nodes import Block, Case, Coprocess, Function, Group, If, Item, Loop, Node, Pipeline, Simple
+from nacre.views.console.escape import fit, plainly
+
+MOST = 120
+"""Columns of one line."""
+_READ = 100_000
+"""Characters that are worth reading for a line about them."""
+_NAMED = 6
+_RESERVED = 50
+"""Columns for what is said about the rest."""
+_LONGEST = 40
+"""Columns of a name."""
+_DOUBT = "not all of it is understood"
+_NO_FILES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+_AND_THEN = later(r"[ \t]*(?:&&|;|\n)\s*")
+_SLASHES = later(r"/(?:\.?/)+|/\.?\Z")
+
+
+def display(command: str, cwd: str, *, full: bool = False, most: int = MOST) -> str:
+    """`cwd`: where it runs; empty if nobody knows. `full`: all of it, line by line, escaped; else one line of up to
+    `most` columns (from 40 up), with what is said about the rest."""
+    if full:
+        return "\n".join(plainly(line) for line in command.strip("\n").split("\n"))
+    return "".join(parted(command, cwd, most=most))
+
+
+def parted(command: str, cwd: str, *, most: int = MOST) -> tuple[str, str]:
+    """The command's own words, and ours about the rest of it."""
+    if len(command) > _READ:
+        return _gist(command.strip(), _Rest(), most, "too long to be read here")
+    script = read(command, cwd=cwd, home="~")
+    items = script.block.items if script.block is not None else []
+    begin = 0
+    if not script.broken:
+        begin, items = _without_cd(script.text, items, cwd)
+    if "\n" not in (rest := command[begin:].strip()) and columns(line := plainly(rest)) <= most:
+        return line, ""
+    begin += len(command[begin:]) - len(command[begin:].lstrip())
+    if items and command[begin : begin + 1] == "#" and items[0].node.start > begin:
+        begin = items[0].node.start  # a remark is not what runs
+    if not items or script.broken:
+        return _gist(command[begin:].strip(), _rest(script, 0), most, _DOUBT)
+    return _shortened(command, begin, items, script, most)
+
+
+# the working directory
+
+
+def _without_cd(text: str, items: list[Item], cwd: str) -> tuple[int, list[Item]]:
+    """Where it begins after going where it is already, and what is left."""
+    begin = 0
+    while len(items) > 1 and items[1].operator in ("&&", ";") and _goes(items[0], cwd):
+        node = items[0].node
+        between = _AND_THEN.match(text, node.start + len(text[node.start : node.end].rstrip()))
+        if between is None:
+            break
+        begin, items = between.end(), items[1:]
+    return begin, items
+
+
+def _goes(item: Item, cwd: str) -> bool:
+    node = item.node
+    if item.background or item.negated or not isinstance(node, Simple) or node.assignments or node.redirects:
+        return False
+    match node.argv:
+        case ("cd", path) | ("cd", "--", path):
+            return path == "." or (
+                path[:1] == "/" and cwd != "" and ".." not in path.split("/") and _tidy(path) == _tidy(cwd)
+            )
+    return False
+
+
+def _tidy(path: str) -> str:
+    return _SLASHES.sub("/", path).rstrip("/") or "/"
+
+
+# what is too long
+
+
+def _shortened(text: str, begin: int, items: list[Item], script: Script, most: int) -> tuple[str, str]:
+    """Whole commands, as many as fit on a line; fewer, if there is no room left to say what the others are."""
+    for room in (max(most - _RESERVED, most // 3), most // 3, most // 5):
+        line, cut = _beginning(text, begin, items, room)
+        rest = text[cut:].rstrip()
+        if rest.strip() in ("", ";"):
+            return line, ""
+        fed = sum(_lines_of_input(i.node) for i in items if isinstance(i.node, Function) or i.node.end >= cut)
+        hidden, doubt = _rest(script, cut), _DOUBT if script.closed else ""
+        line, remark = _gist_of(line, rest, "\n" in text[begin:].strip(), fed, hidden, doubt, most)
+        if columns(line + remark) <= most and (not hidden.names or hidden.names[0] in remark):
+            break
+    return line, remark
+
+
+def _beginning(text: str, begin: int, items: list[Item], most: int) -> tuple[str, int]:
+    """What is shown, and where it ends."""
+    line, cut = "", begin
+    for number, item in enumerate(items):
+        node = item.node
+        end = node.end
+        if node.start < cut or end <= node.start:
+            break
+        between = "" if number == 0 else _joint(text[cut : node.start])
+        piece = text[node.start if number else begin : end].strip()
+        if between is None or "\n" in piece or columns(longer := line + between + plainly(piece)) > most:
+            break
+        line, cut = longer, node.start + len(text[node.start : end].rstrip())
+        if "#" in piece or _lines_of_input(node):
+            break  # on one line with a remark, what follows would be one; and lines of input are no commands
+    if not line:
+        first = text[begin:].partition("\n")[0]
+        cut = begin + len(first)
+        if columns(line := plainly(first)) > most:
+            line, cut = _cut(first, most), begin + _kept(first, most)
+    return line, cut
+
+
+def _joint(between: str) -> str | None:
+    """What stands between two commands, on one line. None: a remark, which would swallow what follows."""
+    if "#" in between:
+        return None
+    words = " ".join(between.split())
+    if "\n" in between.partition(words[:1] or "\n")[0] or not words:
+        return f"; {words} " if words else "; "
+    return f"{'' if words[0] == ';' else ' '}{words} "
+
+
+def _gist(text: str, hidden: _Rest, most: int, doubt: str) -> tuple[str, str]:
+    """The beginning of a text that cannot be taken apart."""
+    first = text.partition("\n")[0]
+    room = max(most - _RESERVED, most // 3)
+    if columns(line := plainly(first)) > room:
+        line, rest = _cut(first, room), text[_kept(first, room) :]
+    else:
+        rest = text[len(first) :]
+    return _gist_of(line, rest, "\n" in text, 0, hidden, doubt, most)
+
+
+def _gist_of(line: str, rest: str, lines: bool, fed: int, hidden: _Rest, doubt: str, most: int) -> tuple[str, str]:
+    """With as many names as there is room for; how many more there are is always said."""
+    line = line.removesuffix("…").rstrip()
+    left = _many(rest.strip().count("\n") + 1, "line") if lines else _many(len(rest), "character")
+    start = f" … +{left}" if rest.strip() else " …"
+    for written, names, files, fed_too in _fewer(hidden):
+        said = [start + (f", {fed:,} of them input" if fed and fed_too else "")]
+        said += [f"also runs {_listed(hidden.names, names, 'command')}"] if hidden.names else []
+        said += [f"writes {_listed(written, files, 'file')}"] if written else []
+        said += [doubt] if doubt else []
+        if columns(line + (remark := "; ".join(said))) <= most:
+            break
+    return line, remark
+
+
+def _fewer(hidden: _Rest) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
+    """What is written, how many of those files and of the commands to name, and whether to count the lines of input:
+    from all of it down to nothing."""
+    most = min(len(hidden.names), _NAMED)
+    every = tuple(dict.fromkeys((*hidden.files, *hidden.theirs)))
+    yield every, most, min(len(every), _NAMED), True
+    yield every, most, min(len(every), _NAMED), False
+    for total in range(most + min(len(hidden.files), _NAMED), -1, -1):
+        for fed_too in (True, False):
+            for named in range(min(total, most), max(total - len(hidden.files), 0) - 1, -1):
+                yield hidden.files, named, total - named, fed_too
+
+
+def _listed(names: tuple[str, ...], count: int, what: str) -> str:
+    more = len(names) - min(count, len(names))
+    if not count:
+        return _many(more, what)
+    return ", ".join(names[:count]) + (f" and {more:,} more" if more else "")
+
+
+def _cut(line: str, most: int) -> str:
+    return fit(plainly(line), most)
+
+
+def _kept(line: str, most: int) -> int:
+    """How many characters of a line are shown when it is cut. None, where some of them are spelt out: who knows."""
+    return len(_cut(line, most)) - 1 if plainly(line) == line else 0
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _lines_of_input(node: Node) -> int:
+    """Of the here-documents in it."""
+    own = sum(
+        sum(getattr(part, "text", "").count("\n") for part in redirect.target.parts)
+        for redirect in node.redirects
+        if redirect.operator in ("<<", "<<-")
+    )
+    return own + sum(map(_lines_of_input, _inside(node)))
+
+
+def _inside(node: Node) -> list[Node]:
+    match node:
+        case Pipeline():
+            return list(node.stages)
+        case Coprocess():
+            return [node.command]
+        case Function():
+            return [node.body]
+        case Group():
+            blocks: list[Block | None] = [node.body]
+        case If():
+            blocks = [block for branch in node.branches for block in branch]
+        case Loop():
+            blocks = [node.condition, node.body]
+        case Case():
+            blocks = [body for _, body in node.arms]
+        case _:
+            return []
+    return [item.node for block in blocks if block is not None for item in block.items]
+
+
+# what a reader does not see
+
+
+@frozen
+class _Rest:
+    """Of a command that is not all shown."""
+
+    names: tuple[str, ...] = ()
+    """The commands in it; those that change files first."""
+    files: tuple[str, ...] = ()
+    """What redirections in it write that belong to none of these commands."""
+    theirs: tuple[str, ...] = ()
+    """What those of these commands write: said where there is room, as their other arguments are not."""
+
+
+def _rest(script: Script, cut: int) -> _Rest:
+    """What stands behind `cut`, and what is run from there by what stands before."""
+    fed = "<<" in script.text[:cut]
+    names: dict[str, bool] = {}
+    files: dict[str, None] = {}
+    theirs: dict[str, None] = {}
+    for each in script.commands:
+        hidden = bool(each.argv) and not _is_seen(each, script.text, cut, fed=fed)
+        if hidden:
+            name = _named(each.argv[0], "something unknown")
+            names[name] = names.get(name, False) or bool(changes(each))
+        if each.redirects and not (each.end <= cut and (not fed or not _is_lent(each))):
+            for opened in each.redirects:
+                if opened.writes and opened.target not in _NO_FILES:
+                    (theirs if hidden else files)[_named(opened.target, "an unknown file")] = None
+    return _Rest(tuple(sorted(names, key=lambda name: not names[name])), tuple(files), tuple(theirs))
+
+
+def _named(word: str, unknown: str) -> str:
+    name = plainly(shown(word))
+    if columns(name) > _LONGEST and "/" in name:
+        name = f"…/{name.rpartition('/')[2]}"
+    return unknown if name.strip("…") == "" else fit(name, _LONGEST)
+
+
+def _is_lent(command: Command) -> bool:
+    """Its place is that of the command which runs it: a wrapper, or a shell that is fed from somewhere."""
+    parent = command.parent
+    return parent is not None and (command.start, command.end) == (parent.start, parent.end)
+
+
+def _is_seen(command: Command, text: str, cut: int, *, fed: bool) -> bool:
+    """Whether its name stands in `text[:cut]`. `fed`: something there reads lines that are not."""
+    if command.start >= cut:
+        return False
+    words = command.argv[:1]
+    if not _is_lent(command):
+        if command.end <= cut:
+            return True
+        if not plain(words[0]):
+            return text[command.start] in '$"`'
+        if not text[: command.start].strip() and "/" not in words[0] and words[0].startswith(text[command.start : cut]):
+            return True  # the beginning of the very first; the rest is counted
+    elif command.end <= cut and not fed:
+        return True
+    else:
+        parent = command.parent
+        while parent is not None and (outer := parent.parent) and _is_lent(parent):
+            parent = outer  # `sudo env rm`
+        assert parent is not None
+        place = len(parent.argv) - len(command.argv)
+        if place < 1 or parent.argv[place:] != command.argv:
+            return False
+        words = parent.argv[: place + 1]
+    start = " ".join(words)
+    return command.start + len(start) <= cut and text.startswith((f"{start} ", f"{start}\n"), command.start)

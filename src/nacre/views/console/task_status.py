@@ -1,0 +1,76 @@
+"""How a task stands, in a few words or a sentence. Pure."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from nacre.result import (
+    Cancelled,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    OverLimit,
+    Refused,
+    Running,
+    Signalled,
+    TimedOut,
+)
+from nacre.views.amounts import short_span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.tasks.store.task import Task
+
+
+def word_on(task: Task) -> str:
+    """For a column of a table: up to a dozen letters."""
+    if task.out_of_memory:
+        return "out of memory"
+    match task.outcome:
+        case None:
+            return "broken"
+        case Exited(code):
+            return f"exit {code}"
+        case Signalled():
+            return task.outcome.name
+        case TimedOut():
+            return "timed out"
+        case OverLimit(limit):
+            return f"over {limit}"
+        case Killed():
+            return "killed"
+        case Running():
+            return "running"
+        case Lost():
+            return "lost"
+        case Cancelled():
+            return "cancelled"
+        case Refused():
+            return "refused"
+        case NotStarted():
+            return "not started"
+        case outcome:
+            assert_never(outcome)
+
+
+def sentence_on(task: Task) -> str:
+    """For a line of its own."""
+    if task.alive:
+        quiet = "" if task.idle is None or not task.bytes else f", its last output {short_span(task.idle)} ago"
+        return f"{task.id} has been running for {short_span(task.duration)}{quiet}"
+    if task.state == "broken":
+        return f"{task.id} is broken: {task.problem}"
+    memory = " (out of memory)" if task.out_of_memory else ""
+    problem = f" ({task.problem})" if task.problem else ""
+    return f"{task.id}: {task.summary}{memory} after {short_span(task.duration)}{problem}"
+
+
+def survivors(task: Task) -> str:
+    """Which of its processes could not be ended."""
+    named = ", ".join(f"{process.pid} ({process.command[:60]})" for process in task.running[:_NAMED])
+    more = len(task.running) - _NAMED
+    return named + (f" and {more} more" if more > 0 else "")
+
+
+_NAMED = 5

@@ -1,0 +1,103 @@
+"""Tasks and a width in, the cells of a table out: a row for each task, none wider than that. Pure.
+
+Of a narrow terminal the command gets its share first: then there are fewer columns. Whoever paints it adds colours and
+nothing else.
+"""
+
+from __future__ import annotations
+
+from nacre.ansi.width import columns
+from nacre.base.frozen import frozen
+from nacre.views.amounts import short_size, short_span
+from nacre.views.console.escape import cut, escaped, fit, in_ascii, plainly
+from nacre.views.console.task_status import survivors, word_on
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nacre.tasks.store.task import Task
+
+STATE = 1
+"""The cell that says how it stands."""
+GAP = "  "
+_NAMES = ("ID", "STATE", "TIME", "QUIET", "BYTES", "PID", "COMMAND")
+_TO_THE_RIGHT = ("TIME", "QUIET", "BYTES", "PID")
+_GIVEN_UP = ("PID", "BYTES", "QUIET", "TIME")
+"""In this order, where there is no room for them."""
+_ENOUGH = 20
+"""Columns for the command."""
+_ID = 13
+"""Columns. What is no task may have a longer name."""
+_WIDE = 500
+"""Columns of a command: here it is cut where the line ends, as the others are."""
+
+
+@frozen
+class Listing:
+    head: tuple[str, ...]
+    rows: tuple[tuple[Task, tuple[str, ...]], ...]
+    """Each cell as wide as the others of its column; what is broken last."""
+
+    @property
+    def lines(self) -> list[str]:
+        return [GAP.join(cells).rstrip() for cells in (self.head, *(cells for _, cells in self.rows))]
+
+
+def listing(tasks: Sequence[Task], width: int, *, utf8: bool = True) -> Listing:
+    tasks = sorted(tasks, key=lambda task: task.state == "broken")
+    rows = [dict(zip(_NAMES, _NAMES, strict=True)), *(_row(task, width) for task in tasks)]
+    if not utf8:
+        rows = [{name: in_ascii(cell) for name, cell in row.items()} for row in rows]
+    widths = {name: max(columns(row[name]) for row in rows) for name in _NAMES[:-1]}
+    for name in _GIVEN_UP:
+        if _taken(widths) + _ENOUGH <= width:
+            break
+        del widths[name]
+    head, *cells = (_cells(row, widths, width, "…" if utf8 else "...") for row in rows)
+    return Listing(head, tuple(zip(tasks, cells, strict=True)))
+
+
+def _row(task: Task, width: int) -> dict[str, str]:
+    broken = task.state == "broken"
+    return {
+        "ID": fit(task.id, max(_ID, width // 3)),
+        "STATE": word_on(task),
+        "TIME": "-" if broken else short_span(task.duration),
+        "QUIET": "-" if task.idle is None else short_span(task.idle),
+        "BYTES": "-" if broken else short_size(task.bytes),
+        "PID": "-" if task.pid is None else str(task.pid),
+        "COMMAND": _command(task),
+    }
+
+
+def _command(task: Task) -> str:
+    text = fit(plainly(task.description[:_WIDE]), _WIDE) or _gist(task.command, task.cwd)
+    if task.running:
+        return f"[still there: {escaped(survivors(task))}] {text}"
+    note = task.summary.partition("lost: ")[2] if task.state == "lost" else task.problem
+    return f"[{escaped(note)}] {text}".rstrip() if note else text
+
+
+def _gist(command: str, cwd: str) -> str:
+    line = command.strip()
+    if len(line) <= _WIDE and "\n" not in line and not line.startswith("cd"):
+        return plainly(line)  # as below, and nothing has to be loaded that reads it
+    from nacre.views.console.short_command import display
+
+    return display(command, cwd, most=_WIDE)
+
+
+def _taken(widths: dict[str, int]) -> int:
+    return sum(widths.values()) + len(GAP) * len(widths)
+
+
+def _cells(row: dict[str, str], widths: dict[str, int], width: int, dots: str) -> tuple[str, ...]:
+    cells, left = [], width
+    for name, room in widths.items():
+        room = max(min(room, left), 0)
+        text = cut(row[name], room, dots)
+        blank = " " * (room - columns(text))
+        cells.append(blank + text if name in _TO_THE_RIGHT else text + blank)
+        left -= room + len(GAP)
+    return (*cells, cut(row["COMMAND"], max(left, 0), dots))

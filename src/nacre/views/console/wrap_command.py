@@ -1,0 +1,78 @@
+"""A long command → lines that a shell takes for the same command, however they are copied. Pure.
+
+Broken only between words, with a `\\` at the end; and only if the tree of the result is that of the original.
+"""
+
+from __future__ import annotations
+
+from nacre.ansi.width import columns
+from nacre.shell import read
+from nacre.views.console.escape import escaped, plainly
+
+_INDENT = "    "
+_LONGEST = 4000
+"""Characters. Beyond that nobody copies it from here, and the terminal may break it where it likes."""
+
+
+def continued(command: str, width: int) -> list[str]:
+    """Lines of up to `width` columns where that can be done. A text that hides something is shown escaped instead, and
+    is then no longer for copying."""
+    lines = command.strip("\n").split("\n")
+    if any(escaped(line) != line or plainly(line) != line for line in lines):
+        return [plainly(line) for line in lines]
+    if all(columns(line) <= width for line in lines) or "<<" in command or len(command) > _LONGEST:
+        return lines
+    broken = [part for line in lines for part in _broken(line, width)]
+    return broken if _same("\n".join(lines), "\n".join(broken)) else lines
+
+
+def _same(one: str, other: str) -> bool:
+    a, b = (read(text, cwd="/", home="~") for text in (one, other))
+    if a.broken or b.broken or a.closed or b.closed:
+        return False
+    return [each.argv for each in a.commands] == [each.argv for each in b.commands]
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """At the last blank outside quotes that fits, again and again; a word that is too long stays whole."""
+    out: list[str] = []
+    places, start = _places(line), 0
+    while columns((_INDENT if out else "") + line[start:]) > width:
+        room = width - 2 - (len(_INDENT) if out else 0)
+        after = [place for place in places if place > start + 1]
+        fitting = [place for place in after if columns(line[start:place]) <= room]
+        if not after:
+            break
+        place = fitting[-1] if fitting else after[0]
+        out.append((_INDENT if out else "") + line[start:place].rstrip() + " \\")
+        start = place + 1
+    return [*out, (_INDENT if out else "") + line[start:].lstrip()]
+
+
+def _places(line: str) -> list[int]:
+    """Blanks between words, as far as quotes and brackets tell; `continued` looks again."""
+    found: list[int] = []
+    closers: list[str] = []
+    position = 0
+    while position < len(line):
+        letter = line[position]
+        inside = closers[-1] if closers else ""
+        if letter == "\\" and inside != "'":
+            position += 1
+        elif letter == inside:
+            closers.pop()
+        elif inside == "'":
+            pass
+        elif letter in "'\"`" and not (letter == "'" and inside == '"'):
+            closers.append(letter)
+        elif letter in "({" and inside != '"':
+            closers.append({"(": ")", "{": "}"}[letter])
+        elif letter == "$" and line[position + 1 : position + 2] in ("(", "{"):
+            closers.append({"(": ")", "{": "}"}[line[position + 1]])
+            position += 1
+        elif letter == " " and not closers:
+            found.append(position)
+        elif letter == "#" and not closers and line[position - 1 : position] in ("", " "):
+            break  # the rest is a remark, and ends with the line
+        position += 1
+    return found

@@ -1,0 +1,295 @@
+"""What a model reads of a Result. Pure: no file is opened here (`spilled` does, for who wants it).
+
+How it ended, where that is not plain success; the output, shaped; what nacre has to say. What is nacre's own can be
+told from the output (`notes`), every text is masked and survives JSON, and all of it together is within the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from nacre.ansi.decode import clean
+from nacre.base.frozen import frozen, replace
+from nacre.output.error_lines import excerpt
+from nacre.output.markers import EXCERPT, Middle, quoted
+from nacre.output.notes import note
+from nacre.output.shape import Options, Reading, read, shape
+from nacre.output.tokens import quarters
+from nacre.redact.mask import mask_said
+from nacre.result import (
+    Cancelled,
+    Captured,
+    Exited,
+    Killed,
+    Lost,
+    NotStarted,
+    OverLimit,
+    Refused,
+    Result,
+    Running,
+    Signalled,
+    Spill,
+    TimedOut,
+)
+from nacre.result import describe as in_words
+
+LEAST, LEAST_APART = (1_000, 30, 250), (2_200, 50, 600)
+"""Characters, lines and tokens: half of them are for the output."""
+_LONGEST = 600
+"""Characters of one remark."""
+_SOME = 8 * 1024
+"""Bytes of the beginning and of the end of the output in which complaints are looked for."""
+_GOES_ON = "It goes on as task "
+
+
+@frozen(kw_only=True)
+class ModelOptions:
+    output: Options = Options()
+    """The limits hold for the whole text, with all remarks."""
+    apart: bool = False
+    """stdout and stderr by themselves, instead of in order of arrival."""
+    task_help: str = "TaskOutput reads it and waits for it, KillShell ends it"
+    """What can be done with a task, for who has other tools."""
+
+    def __post_init__(self) -> None:
+        chars, lines, tokens = LEAST_APART if self.apart else LEAST
+        asked = tokens if self.output.tokens is None else self.output.tokens
+        if self.output.chars < chars or self.output.lines < lines or asked < tokens:
+            raise ValueError(f"at least {chars} characters, {lines} lines and {tokens} tokens")
+
+
+DEFAULT = ModelOptions()
+_UNREAD = "commands cannot read what is left out: print less of it (grep, head, tail), or write it to a file first"
+
+
+@frozen(kw_only=True)
+class Kept:
+    """Where the output is, as somebody has seen who looked (`spilled`), and what is in the part that was dropped."""
+
+    spill: Spill | None = None
+    middle: Middle | None = None
+
+
+@frozen
+class Text:
+    text: str
+    cut: bool = False
+    """Some of the output is left out, folded away or erased by itself, and cannot be known from the text."""
+    readings: tuple[Reading, ...] = ()
+    """What was made out of the streams, for another rendering of the same."""
+
+
+def model_text(
+    result: Result, options: ModelOptions = DEFAULT, *, secrets: Iterable[str] = (), kept: Kept | None = None
+) -> str:
+    """The `secrets` are masked beside those that the result hides. Without `kept`, the result's word for its spill."""
+    return rendered(result, options, secrets=secrets, kept=kept).text
+
+
+def rendered(
+    result: Result,
+    options: ModelOptions = DEFAULT,
+    *,
+    secrets: Iterable[str] = (),
+    kept: Kept | None = None,
+    readings: tuple[Reading, ...] = (),
+) -> Text:
+    """The same, and whether it is all. `readings` are those of an earlier rendering, with the same middle."""
+    hidden = (*secrets, *(() if result.hidden is None else result.hidden.values()))
+    kept = Kept(spill=result.spill) if kept is None else kept
+    if hidden and kept.spill is not None:
+        kept = replace(kept, spill=replace(kept.spill, path=mask_said(kept.spill.path, hidden)))
+    if result.elsewhere:
+        kept = replace(kept, spill=None)
+    silent = not result.both.seen
+    before = list(_ending(result, options, silent=silent))
+    after = [remark for remark in result.remarks if not is_said(remark, result)]
+    if result.task is not None and not isinstance(result.outcome, Running):
+        after.append(f"{_task(result)}; {options.task_help}")
+    body = _Body(result, options, hidden, kept, readings)
+    lines = _Lines(options.output, hidden)
+    first = [lines.add(text) for text in before]
+    last = [lines.add(text) for text in after]
+    where = [lines.add(text) for text in _where(result, kept, hidden)] if body.apart else []
+    where += [lines.add(_UNREAD)] if result.elsewhere else []
+    output = [] if silent else [body.within(lines.rest()) or note("nothing but white space")]
+    last += where if body.cut else []
+    text = "\n".join(part for part in (*first, *output, *last, *lines.left_out()) if part)
+    return Text(text, body.cut, tuple(body.readings))
+
+
+def _ending(result: Result, options: ModelOptions, *, silent: bool) -> Iterator[str]:
+    words = how(result, options)
+    if silent and not isinstance(result.outcome, Refused | NotStarted | Running):
+        yield f"{words}; no output" if words else "no output"
+    elif words:
+        yield words
+
+
+def how(result: Result, options: ModelOptions) -> str:
+    """How it ended, and what can be done; empty for plain success."""
+    outcome = result.outcome
+    match outcome:
+        case Exited(0):
+            return ""
+        case Exited(code):
+            from nacre.hints.exit_codes import meaning  # loads the parser, for those who fail
+
+            known = meaning(result.command, code, cwd=result.cwd, output=_some(result.both))
+            return f"exit {code}" + (f": {known.text}" if known else "")
+        case Signalled(number):
+            from nacre.hints.exit_codes import meaning_of_signal
+
+            more = meaning_of_signal(number)
+            return in_words(outcome) + (f": {more}" if more else "")
+        case TimedOut():
+            return f"{in_words(outcome)}, and ended; for longer work ask for more time, or run it in the background"
+        case OverLimit() | Cancelled() | Killed() | Lost():
+            return in_words(outcome)
+        case Running(id, promoted):
+            named = None if result.elsewhere else result.task
+            where = "" if named is None else f"; what it prints is in {named.output_file}"
+            how = f"not ended after {result.duration:.3g} s: it goes on" if promoted else "it runs"
+            return f"{how} as task {id}{where}; {options.task_help}"
+        case Refused(rule, reason, instead):
+            said = f"not run, refused by {rule}: {reason}"
+            return f"{said.rstrip('.')}. Instead: {instead}" if instead else said
+        case NotStarted(_, hint):
+            return f"{in_words(outcome).rstrip('.')}. {hint}" if hint else in_words(outcome)
+        case _:
+            assert_never(outcome)
+
+
+def _task(result: Result) -> str:
+    assert result.task is not None
+    where = "" if result.elsewhere else f", which prints to {result.task.output_file}"
+    return f"what it left running is task {result.task.id}{where}"
+
+
+def is_said(remark: str, result: Result) -> bool:
+    """In other words, by whoever names the task."""
+    return result.task is not None and remark.startswith(f"{_GOES_ON}{result.task.id};")
+
+
+def _where(result: Result, kept: Kept, secrets: tuple[str, ...]) -> Iterator[str]:
+    """For streams that are shown apart: the file has both, in order of arrival, and its lines are not theirs."""
+    if kept.spill is None:
+        return
+    part = "" if kept.spill.complete else f"the first {kept.spill.bytes:,} bytes of "
+    yield f"{part}all of the output, in order of arrival, is in {quoted(kept.spill.path)}"
+    if kept.middle is not None:
+        before = result.both.head.count(b"\n")
+        for error in kept.middle.told(secrets):
+            yield f"its line {before + error.number} tells of an error: {excerpt(error.text, EXCERPT)}"
+
+
+def _some(captured: Captured) -> str:
+    parts = captured.head[:_SOME], captured.head[-_SOME:], captured.tail[-_SOME:]
+    return "\n".join(part.decode("utf-8", "replace") for part in parts)
+
+
+class _Lines:
+    """Lines of nacre's own, as many as may be: half of the text at most."""
+
+    def __init__(self, limits: Options, secrets: tuple[str, ...]) -> None:
+        self._limits = limits
+        self._secrets = secrets
+        self._chars = limits.chars // 2 - 50
+        self._lines = limits.lines // 2 - 1
+        self._quarters = None if limits.tokens is None else limits.tokens * 2 - 50
+        self._used = [0, 0, 0]
+        self._refused = 0
+
+    def add(self, text: str) -> str:
+        """The line, or nothing when there is no room for it."""
+        line = note(self._plain(text))
+        cost = len(line) + 1, 1, quarters(line) + 1
+        used = [each + more for each, more in zip(self._used, cost, strict=True)]
+        if used[0] > self._chars or used[1] > self._lines or (self._quarters is not None and used[2] > self._quarters):
+            self._refused += 1
+            return ""
+        self._used = used
+        return line
+
+    def _plain(self, text: str) -> str:
+        """On one line, and not long."""
+        longest = min(_LONGEST, self._chars - 20)
+        if self._quarters is not None:
+            longest = min(longest, self._quarters // 8)
+        more = "…" if len(text) > 8 * _LONGEST else ""
+        text = " ".join(mask_said(clean(text[: 8 * _LONGEST]) + more, self._secrets).split())
+        return text if len(text) <= longest else text[: longest - 1] + "…"
+
+    def left_out(self) -> list[str]:
+        return [note(f"{self._refused} more remarks")] if self._refused else []
+
+    def rest(self) -> Options:
+        """What is left for the output."""
+        limits = self._limits
+        chars, lines, quarters = self._used
+        more = 50 if self._refused else 0
+        return replace(
+            limits,
+            chars=limits.chars - chars - more,
+            lines=limits.lines - lines - bool(more),
+            tokens=None if limits.tokens is None else limits.tokens - -(-(quarters + more) // 4),
+        )
+
+
+class _Body:
+    """The output as it is shown."""
+
+    def __init__(
+        self,
+        result: Result,
+        options: ModelOptions,
+        secrets: tuple[str, ...],
+        kept: Kept,
+        readings: tuple[Reading, ...],
+    ) -> None:
+        self._result = result
+        self.readings = list(readings)
+        self.apart = options.apart and bool(result.err.seen)
+        self._secrets = secrets
+        self._kept = kept
+        self.cut = False
+
+    def within(self, limits: Options) -> str:
+        """Nothing, if there is nothing to be seen in it."""
+        text = self._both(limits) if self.apart else self._stream(self._result.both, limits, self._kept)
+        return text if text.strip() else ""
+
+    def _both(self, limits: Options) -> str:
+        result, head = self._result, note("stderr")
+        spare = _less(limits, head)
+        half = replace(
+            spare,
+            chars=max(500, spare.chars // 2),
+            lines=max(10, spare.lines // 2),
+            tokens=None if spare.tokens is None else max(125, spare.tokens // 2),
+        )
+        nothing = Kept()
+        err = self._stream(result.err, half, nothing)
+        if not result.out.seen:
+            return f"{head}\n{err}"
+        return f"{self._stream(result.out, _less(spare, err), nothing)}\n{head}\n{err}"
+
+    def _stream(self, captured: Captured, limits: Options, kept: Kept) -> str:
+        known = [reading for reading in self.readings if reading.captured is captured]
+        if not known:
+            known.append(read(captured, secrets=self._secrets, middle=kept.middle))
+            self.readings += known
+        shaped = shape(known[0], limits, spill=kept.spill)
+        self.cut = self.cut or bool(shaped.omitted_bytes or shaped.similar or shaped.erased)
+        return shaped.text
+
+
+def _less(limits: Options, text: str) -> Options:
+    """What is left beside a text, and the least that is allowed."""
+    return replace(
+        limits,
+        chars=max(500, limits.chars - len(text) - 1),
+        lines=max(10, limits.lines - text.count("\n") - 1),
+        tokens=None if limits.tokens is None else max(125, limits.tokens - -(-(quarters(text) + 1) // 4)),
+    )

@@ -1,0 +1,92 @@
+"""The four zones to the letter of T-11, from plain data: for who has a report's text and not a Result.
+
+── $ ls missing ─────────────────────────────────────── exit 2 ──
+cwd: /home/ada/shop  timeout: 30s
+─────────────────────────────────────────────────────────────────
+what it printed; stderr in red
+─────────────────────────────────────────────────────────────────
+(truncated) stdout: 0 lines stderr: 1 lines 12ms
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from nacre.base.frozen import frozen, replace
+from nacre.result import Captured, Exited, Result
+from nacre.views.console.capabilities import Look
+from nacre.views.console.escape import escaped, fit, printed
+from nacre.views.console.viewport import viewport
+from nacre.views.panels.run import contents
+from nacre.views.panels.style import Drawing, rule, said, titled
+
+COMMAND = 50
+"""Columns of `$ command`."""
+
+
+@frozen(kw_only=True)
+class Zones:
+    """Printed by a rich console, as wide as that is."""
+
+    command: str
+    exit_code: int
+    cwd: str
+    timeout: int | None
+    stdout: str
+    stderr: str
+    truncated: bool
+    duration_ms: float | None = None
+
+    def drawing(self, look: Look) -> Drawing:
+        state = ("ok", "bold green") if self.exit_code == 0 else (f"exit {self.exit_code}", "bold red")
+        limit = "none" if self.timeout is None else f"{self.timeout}s"
+        return [
+            titled(look, said((fit(f"$ {self.command}", COMMAND), "command")), said(state)),
+            said(("cwd: ", "faint"), escaped(self.cwd), ("  timeout: ", "faint"), limit),
+            rule(look),
+            *self._printed(),
+            rule(look),
+            said((self._truncated, "bold magenta"), (self._counted, "faint")),
+        ]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        for line in self.drawing(Look(options.max_width, utf8=not options.ascii_only)):
+            if isinstance(line, Text):
+                line.end, line.no_wrap, line.overflow = "\n", False, "fold"
+                yield line
+
+    def _printed(self) -> Drawing:
+        bare = Result(command=self.command, cwd=self.cwd, outcome=Exited(self.exit_code))
+        results = []  # one for each: a line that is in both is red in the second
+        if self.stdout:
+            results.append(replace(bare, out=_captured(self.stdout)))
+        if self.stderr:
+            results.append(replace(bare, err=_captured(self.stderr)))
+        lines: Drawing = [line for each in results for line in contents(viewport(each))]
+        return lines or [said(("(no output)", "note"))]
+
+    @property
+    def _truncated(self) -> str:
+        return "(truncated) " if self.truncated else ""
+
+    @property
+    def _counted(self) -> str:
+        took = "" if self.duration_ms is None else f" {self.duration_ms:.0f}ms"
+        return f"stdout: {_lines(self.stdout)} lines stderr: {_lines(self.stderr)} lines{took}"
+
+
+def plain_text(text: str) -> Text:
+    """What is no report: its own lines, and no command for the terminal."""
+    return Text("\n".join(map(printed, text.split("\n"))))
+
+
+def _captured(text: str) -> Captured:
+    data = text.encode("utf-8", "replace")
+    return Captured(head=data, seen=len(data))
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1 if text else 0

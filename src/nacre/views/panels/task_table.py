@@ -1,0 +1,26 @@
+"""Tasks as a table, in colour: `nacre.views.console.task_table`, painted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nacre.result import Exited, Running
+from nacre.tasks.store.task import Task
+from nacre.views.console.capabilities import Look
+from nacre.views.console.task_table import GAP, STATE, listing
+from nacre.views.panels.style import Drawing, rule, said
+
+
+def task_table(tasks: Sequence[Task], look: Look) -> Drawing:
+    found = listing(tasks, look.width, utf8=look.utf8)
+    lines: Drawing = [said((GAP.join(found.head).rstrip(), "faint")), rule(look)]
+    for task, cells in found.rows:
+        before, state, after = cells[:STATE], cells[STATE], cells[STATE + 1 :]
+        lines.append(said(*(f"{cell}{GAP}" for cell in before), (state, _style(task)), GAP, GAP.join(after).rstrip()))
+    return lines
+
+
+def _style(task: Task) -> str:
+    if isinstance(task.outcome, Running) or task.outcome == Exited(0):
+        return "good" if task.alive else "faint"
+    return "bad"

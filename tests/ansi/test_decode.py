@@ -1,0 +1,82 @@
+"""Bytes → text that survives JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.ansi.decode import clean, decode, decode_wide, has_controls, is_plain, wide
+from nacre.ansi.render import seen
+
+FORBIDDEN = {
+    *map(chr, range(9)),
+    *map(chr, range(11, 32)),
+    *map(chr, range(127, 160)),
+    *map(chr, range(0xD800, 0xE000)),
+}
+
+
+@given(st.binary())
+@settings(deadline=None)
+def test_any_bytes_become_text_that_json_takes(data: bytes) -> None:
+    text = clean(decode(data))
+    assert not FORBIDDEN & set(text)
+    assert json.loads(json.dumps(text)) == text
+    assert text.encode().decode() == text
+
+
+@given(st.text(st.characters()))
+@settings(deadline=None)
+def test_clean_is_idempotent_and_leaves_nothing_behind(text: str) -> None:
+    once = clean(text)
+    assert clean(once) == once
+    assert not FORBIDDEN & set(once)
+    assert not has_controls(once)
+
+
+@given(st.text())
+@settings(deadline=None)
+def test_decode_is_idempotent(text: str) -> None:
+    once = decode(text.encode("utf-8", "surrogatepass"))
+    assert decode(once.encode()) == once.removeprefix("\ufeff")
+
+
+@given(st.binary())
+@settings(deadline=None)
+def test_plain_bytes_are_left_alone_by_every_step(data: bytes) -> None:
+    if is_plain(data):
+        text = decode(data)
+        assert clean(text) == text
+        assert seen(text).text == text
+    else:
+        assert has_controls(decode(data))
+
+
+def test_what_is_dropped_and_what_is_shown() -> None:
+    assert decode(b"a\xffb") == "a\ufffdb"
+    assert decode(b"\xef\xbb\xbfa") == "a"
+    assert clean("a\0b\x07c\x7f\x85\t\n\ud800") == "a␀bc\t\n\ufffd"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_byte_order_mark_tells_the_encoding(encoding: str) -> None:
+    data = ("\ufeff" + "häß 👋").encode(encoding)
+    assert wide(data) == encoding
+    assert decode_wide(data, encoding) == "häß 👋"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be"])
+def test_a_part_is_read_from_its_first_whole_character(encoding: str) -> None:
+    data = "\ufeffabcdef".encode(encoding)
+    for start in range(1, len(data)):
+        part = decode_wide(data[start:], encoding, start)
+        assert part == "abcdef"[max(0, 6 - len(part)) :]
+        assert "abcdef".endswith(part)
+
+
+def test_utf8_needs_no_mark() -> None:
+    assert wide("häß".encode()) == ""
+    assert wide(b"\xef\xbb\xbfa") == ""

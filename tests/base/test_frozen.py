@@ -1,0 +1,88 @@
+"""Frozen values keep what a frozen dataclass promises."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nacre import Request, Result
+from nacre.base.frozen import field, frozen, names_in, replace
+from nacre.result import Exited, Signalled
+
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
+
+
+@frozen
+class Point:
+    """Somewhere."""
+
+    x: int
+    y: int = 2
+    _: KW_ONLY
+    tags: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def sum(self) -> int:
+        return self.x + self.y
+
+
+def test_a_value_is_shown_compared_and_hashed_by_its_fields() -> None:
+    assert repr(Exited(3)) == "Exited(code=3)"
+    assert Exited(3) == Exited(3) != Exited(4)
+    assert Exited(3) != Signalled(3)  # type: ignore[comparison-overlap]
+    assert len({Exited(3), Exited(3), Signalled(3)}) == 2
+    assert Point(1).sum == 3
+
+
+def test_it_cannot_be_changed() -> None:
+    point = Point(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="Point is frozen: 'x'"):
+        point.x = 2  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        del point.x
+    with pytest.raises(AttributeError):
+        point.z = 1  # type: ignore[attr-defined]
+
+
+def test_a_made_default_is_nobody_elses() -> None:
+    assert Point(1).tags is not Point(1).tags
+    assert Point(1, tags={"a": 1}).tags == {"a": 1}
+
+
+def test_mistakes_are_pythons_own_errors() -> None:
+    with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
+        Point()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional argument"):
+        Point(1, 2, {})  # type: ignore[call-arg]
+
+
+def test_the_standard_library_takes_it_for_a_dataclass() -> None:
+    point = Point(1, tags={"a": 1})
+    assert dataclasses.is_dataclass(point)
+    assert [each.name for each in dataclasses.fields(point)] == ["x", "y", "tags"] == [*names_in(Point)]
+    assert [each.kw_only for each in dataclasses.fields(Point)] == [False, False, True]
+    assert dataclasses.asdict(point) == {"x": 1, "y": 2, "tags": {"a": 1}}
+    assert dataclasses.replace(point, y=5) == replace(point, y=5) == Point(1, 5, tags={"a": 1})
+    match point:
+        case Point(x, y):
+            assert (x, y) == (1, 2)
+
+
+def test_it_can_be_copied_and_sent() -> None:
+    request = Request("ls", env={"A": "b"})
+    assert pickle.loads(pickle.dumps(request)) == copy.deepcopy(request) == request
+    result = Result(command="x", cwd="/", outcome=Exited(0))
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_a_check_loads_neither_dataclasses_nor_inspect() -> None:
+    look = "import sys, nacre; nacre.check('ls'); print(sorted({'dataclasses', 'inspect'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

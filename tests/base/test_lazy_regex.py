@@ -1,0 +1,31 @@
+"""Regular expressions, wherever they are written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nacre
+from nacre.base.lazy_regex import later
+
+SOURCES = sorted(Path(nacre.__file__).parent.rglob("*.py"))
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Python before 3.11.5 lets such a group match what it must not."""
+    found = [
+        f"{path.name}:{number}"
+        for path in SOURCES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"""\)(?:[*+?]|\{[0-9,]+\})\+[^\w =]""", line) and ('r"' in line or "r'" in line)
+    ]
+    assert found == []
+
+
+def test_a_pattern_is_what_it_would_be_at_once() -> None:
+    pattern = later(r"(a)(b)?", re.IGNORECASE)
+    assert pattern.pattern == r"(a)(b)?"
+    found = pattern.match("AB")
+    assert found is not None
+    assert found.groups() == ("A", "B")
+    assert pattern.sub("x", "ab a") == "x x"

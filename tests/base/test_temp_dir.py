@@ -1,0 +1,76 @@
+"""The directory for temporary files: the one that `tempfile` would choose, found without leaving a file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nacre.base.temp_dir import temporary_directory
+from tests.support.hosts import run_host
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_host_killed_while_it_looks_for_the_directory_leaves_no_file(tmp_path: Path) -> None:
+    """It is killed just before it removes a file there: such a file would stay."""
+    program = """
+        import os, signal, sys, nacre
+
+        def kill_before_removal(event, arguments):
+            if event == "os.remove" and os.fsdecode(arguments[0]).startswith(os.environ["TMPDIR"]):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(kill_before_removal)
+        print(nacre.run_sync("yes | head -c 3000000").spill is not None)  # kept in the private directory
+    """
+    assert run_host(program, env={"TMPDIR": str(tmp_path)}) == "True\n"
+    wait_until(lambda: not os.listdir(tmp_path), "its keeper to remove the private directory")
+
+
+def test_it_is_the_one_that_tempfile_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert temporary_directory() == tempfile.gettempdir()
+    for name in ("TMP", "TEMP", "TMPDIR"):  # the later ones come first
+        place = tmp_path / name
+        place.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        monkeypatch.setenv(name, str(place))
+        assert temporary_directory() == tempfile.gettempdir() == str(place)
+
+
+def test_what_the_program_has_set_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "not this"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert temporary_directory() == str(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", os.fsencode(tmp_path))
+    assert temporary_directory() == str(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["missing", "file"])
+def test_one_that_is_no_directory_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    usual = temporary_directory()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / kind))
+    assert temporary_directory() == usual
+
+
+def test_a_relative_one_becomes_absolute(tmp_path: Path) -> None:
+    program = "from nacre.base.temp_dir import temporary_directory; print(temporary_directory())"
+    (tmp_path / "here").mkdir()
+    assert run_host(program, env={"TMPDIR": "here"}, cwd=tmp_path) == f"{tmp_path}/here\n"
+
+
+@pytest.mark.linux
+def test_one_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither can the file system of processes, not even by root."""
+    usual = temporary_directory()
+    monkeypatch.setenv("TMPDIR", "/proc/self")
+    assert temporary_directory() == usual

@@ -1,0 +1,217 @@
+"""Commands whose keeper was killed before it had heard of them: they have not begun, so that the next one runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel, Request, Result, ToolContext, run_sync
+from nacre.base.frozen import replace
+from nacre.errors import KeeperFailed
+from nacre.keeper.client.connection import Asked, Client, client
+from nacre.result import Cancelled, Exited, Lost, Outcome, Running
+from nacre.tasks import Tasks
+from nacre.types import Access
+from tests.support.census import state
+from tests.support.lifeline import Gate
+from tests.support.quoting import quote
+from tests.support.unchecked import UNCHECKED
+from tests.support.waiting import PATIENCE, turn_loop, until, wait_until
+
+Killed = Callable[[int], None]
+
+
+def stop(keeper: Client) -> None:
+    os.kill(keeper.pid, signal.SIGSTOP)
+    wait_until(lambda: state(keeper.pid) in ("T", "Z"), "the keeper to stand still")
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Killed:
+    """So many keepers, from now on, are killed with a command on its way to them that they have not heard of."""
+    left, start = 0, Client.start
+
+    def start_and_kill(keeper: Client, *asked: object) -> Asked:
+        nonlocal left
+        if not left:
+            return start(keeper, *asked)  # type: ignore[arg-type]
+        left -= 1
+        stop(keeper)
+        try:
+            return start(keeper, *asked)  # type: ignore[arg-type]
+        finally:
+            os.kill(keeper.pid, signal.SIGKILL)
+
+    def kill(number: int) -> None:
+        nonlocal left
+        left = number
+
+    monkeypatch.setattr(Client, "start", start_and_kill)
+    return kill
+
+
+@pytest.mark.parametrize("access", ["unrestricted", "workspace"])
+@pytest.mark.parametrize("yield_after", [None, 10.0])
+async def test_a_command_that_was_not_heard_of_runs_once(
+    bash: Bash, killed: Killed, tmp_path: Path, access: Access, yield_after: float | None
+) -> None:
+    if access not in bash.access_modes:
+        pytest.skip("nothing confines here")
+    work = tmp_path / "work"
+    work.mkdir()
+    ctx = ToolContext(working_dir=work, access=access, output_dir=tmp_path / "tasks")
+    for number in range(5):
+        await bash.run("true", ctx)
+        killed(1)
+        result = await bash.run(Request(f"echo {number} | tee -a ran", yield_after=yield_after), ctx)
+        assert (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
+    assert (work / "ran").read_text() == "0\n1\n2\n3\n4\n"
+
+
+async def test_many_at_once_run_once_each(bash: Bash, tmp_path: Path) -> None:
+    await bash.run("true")
+    keeper = client()
+    stop(keeper)
+    running = [asyncio.ensure_future(bash.run(f"echo {n} >> {quote(tmp_path)}/ran; echo {n}")) for n in range(60)]
+    await turn_loop(10)  # they are asked for
+    os.kill(keeper.pid, signal.SIGKILL)
+    for number, result in enumerate(await asyncio.gather(*running)):
+        assert (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
+    assert sorted(map(int, (tmp_path / "ran").read_text().split())) == list(range(60))
+
+
+async def test_a_task_that_was_not_heard_of_is_begun_once(bash: Bash, killed: Killed, tmp_path: Path) -> None:
+    store = tmp_path / "tasks"
+    ctx = ToolContext(output_dir=store)
+    killed(1)
+    result = await bash.run(Request(f"echo ran | tee -a {quote(tmp_path)}/ran; exit 7", mode="background"), ctx)
+    if isinstance(result.outcome, Running):
+        assert (await Tasks(store).wait(result.outcome.task, timeout=PATIENCE)).met
+    (task,) = Tasks(store).list()
+    assert (task.outcome, Tasks(store).output(task.id).text) == (Exited(7), "ran\n")
+    assert (tmp_path / "ran").read_text() == "ran\n"
+
+
+async def test_a_command_that_was_to_become_a_task_before_anybody_had_heard_of_it_becomes_one(
+    bash: Bash, killed: Killed, tmp_path: Path, gate: Gate
+) -> None:
+    store = tmp_path / "tasks"
+    for _ in range(10):
+        killed(1)
+        request = Request(f"seq 20000; {gate.wait}; echo last", yield_after=0.0001)
+        result = await bash.run(request, ToolContext(output_dir=store))
+        assert result.task is not None
+        gate.open()
+        assert (await Tasks(store).wait(result.task.id, timeout=PATIENCE)).met
+        assert "\n20000\nlast\n" in (store / result.task.id / "output.log").read_text()
+
+
+async def test_who_goes_on_killing_keepers_is_heard_of(bash: Bash, killed: Killed, tmp_path: Path) -> None:
+    killed(2)
+    result = await bash.run(f"echo ran >> {quote(tmp_path)}/ran")
+    assert result.outcome == Lost("nacre's keeper process was killed")
+    assert not (tmp_path / "ran").exists()
+    assert (await bash.run("echo next")).stdout == "next\n"
+
+
+REQUESTS = {
+    "plain": Request(""),
+    "yielding": Request("", yield_after=10.0),
+    "background": Request("", mode="background"),
+}
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["", "with the next keeper there"])
+@pytest.mark.parametrize("kind", REQUESTS)
+async def test_what_is_called_off_meanwhile_is_not_begun(
+    bash: Bash, killed: Killed, tmp_path: Path, kind: str, warm: bool
+) -> None:
+    request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
+    for _ in range(10):
+        cancel = Cancel()
+        running, first = unheard(bash, request, ToolContext(cancel=cancel, output_dir=tmp_path / "tasks"), killed)
+        await until(lambda first=first: not first.alive, "the end of the keeper")  # type: ignore[misc]
+        if warm:
+            beside = threading.Thread(target=run_sync, args=("true",))
+            beside.start()
+            beside.join()  # this event loop stands still meanwhile
+        cancel.cancel()
+        assert (await running).outcome == Cancelled()
+    assert not (tmp_path / "ran").exists()
+    assert not Tasks(tmp_path / "tasks").list()
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
+    bash: Bash, killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    ctx = ToolContext(access=bash.access_modes[-1], output_dir=tmp_path / "tasks", working_dir=tmp_path)
+    request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
+    await bash.run("true", ctx)
+    before = set(temporary.iterdir())  # that of this program
+    for _ in range(5):
+        running, first = unheard(bash, request, ctx, killed)
+        await until(lambda first=first: not first.alive, "the end of the keeper")  # type: ignore[misc]
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert not Tasks(tmp_path / "tasks").list()
+    assert not (tmp_path / "ran").exists()
+    assert set(temporary.iterdir()) == before
+    client().dismiss()
+
+
+def unheard(bash: Bash, request: Request, ctx: ToolContext, killed: Killed) -> tuple[asyncio.Task[Result], Client]:
+    """A run, and the keeper that is to be asked for it."""
+    killed(1)
+    return asyncio.ensure_future(bash.run(request, ctx)), client()
+
+
+async def test_what_was_not_heard_of_in_its_time_is_not_begun(bash: Bash, killed: Killed, tmp_path: Path) -> None:
+    killed(1)
+    result = await bash.run(Request(f"echo ran >> {quote(tmp_path)}/ran", timeout=0.001))
+    assert result.outcome == Lost("nacre's keeper process was killed")
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_task_for_which_no_keeper_can_be_had_any_more_is_none(
+    bash: Bash, killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, _ = unheard(bash, Request("true", mode="background"), ToolContext(output_dir=tmp_path), killed)
+    await turn_loop()
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(KeeperFailed):
+        await running
+    assert not Tasks(tmp_path).list()
+
+
+async def test_however_soon_it_is_to_become_a_task_a_command_does_or_has_ended(bash: Bash, tmp_path: Path) -> None:
+    for after in (1e-9, 1e-6) * 20:
+        result = await bash.run(Request("true", yield_after=after), ToolContext(output_dir=tmp_path))
+        assert isinstance(result.outcome, Running) or result.outcome == Exited(0)
+
+
+@pytest.mark.parametrize("yield_after", [None, 10.0])
+async def test_what_kills_its_keeper_at_once_has_begun(tmp_path: Path, yield_after: float | None) -> None:
+    """So nobody runs it again: with a shell that stood ready, and with one that is started for it."""
+    ctx = ToolContext(output_dir=tmp_path / "tasks")
+    outcomes = set[Outcome]()
+    for number in range(20):
+        if number % 2:
+            await UNCHECKED.run(Request("true", yield_after=yield_after), ctx)
+        killing = Request(f"echo {number} >> {quote(tmp_path)}/ran; kill -9 $PPID; sleep 60", yield_after=yield_after)
+        outcomes.add((await UNCHECKED.run(killing, ctx)).outcome)
+    assert outcomes == {Lost("nacre's keeper process was killed")}
+    assert (tmp_path / "ran").read_text() == "".join(f"{number}\n" for number in range(20))

@@ -1,0 +1,187 @@
+"""Keepers of their own for commands that may become tasks: those of commands that did not come back for the next."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request, Result, ToolContext
+from nacre.keeper.client.connection import client
+from nacre.result import Exited, Lost, Running
+from nacre.tasks import Match, Tasks
+from tests.support.census import Cost, children, cost, forked_keepers, is_alive, ready_shells, state, status
+from tests.support.lifeline import Gate
+from tests.support.quoting import quote
+from tests.support.waiting import PATIENCE, turn_loop, until, until_steady, wait_until
+
+pytestmark = pytest.mark.linux
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> ToolContext:
+    return ToolContext(working_dir=tmp_path, output_dir=tmp_path / "tasks")
+
+
+@pytest.fixture(autouse=True)
+def anew() -> None:
+    """What was forked off for other tests goes with the keeper that forked it."""
+    keeper = client()
+    os.kill(keeper.pid, signal.SIGKILL)
+    wait_until(lambda: not keeper.alive, "it to be dead")
+
+
+def heirs() -> list[int]:
+    return forked_keepers(client().pid)
+
+
+async def keeper_of(bash: Bash, ctx: ToolContext, command: str = "") -> int:
+    """The one that kept a command, which has ended in time."""
+    result = await bash.run(Request(f"echo $PPID; {command}", yield_after=30), ctx)
+    assert result.outcome == Exited(0)
+    return int(result.stdout)
+
+
+async def is_back(keeper: int) -> None:
+    """It has said that it is free before it starts a shell for the next command."""
+    await until(lambda: ready_shells(keeper), "it to be ready for another")
+
+
+async def costs_at_rest(*keepers: int) -> list[Cost]:
+    """What each holds while it waits with one child. A shell can be seen before its keeper has closed the ends that are
+    the shell's; a keeper that has done so sleeps until the next message."""
+
+    def idle() -> list[Cost]:
+        before = [state(keeper) for keeper in keepers]
+        held = [cost(keeper) for keeper in keepers]
+        after = [state(keeper) for keeper in keepers]
+        resting = {*before, *after} == {"S"} and all(each.children == 1 for each in held)
+        return held if resting else []
+
+    await until(lambda: all(ready_shells(keeper) or forked_keepers(keeper) for keeper in keepers), "their children")
+    held = list[Cost]()
+    while not held:
+        await until(idle, "keepers at rest")
+        held = await until_steady(idle)
+    return held
+
+
+async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, ctx: ToolContext) -> None:
+    first = await keeper_of(bash, ctx)
+    assert first != client().pid
+    for command in ("true", "yes | head -c 300000 >&2", "cd /; (exit 3); setsid true"):
+        await is_back(first)
+        assert await keeper_of(bash, ctx, command) == first
+
+
+async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: ToolContext) -> None:
+    keeper = await keeper_of(bash, ctx)
+    await is_back(keeper)
+    before = await costs_at_rest(keeper, client().pid)
+    for _ in range(50):
+        assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
+        await is_back(keeper)
+    # a second shell is kept for a second where commands come without a pause
+    await until(lambda: [cost(keeper), cost(client().pid)] == before, "all to be as before")
+
+
+async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:
+    keeper = await keeper_of(bash, ctx)
+    await is_back(keeper)
+    result = await bash.run(Request("echo $PPID; sleep 300", yield_after=0.1), ctx)
+    assert isinstance(result.outcome, Running)
+    task, tasks = result.outcome.task, Tasks(tmp_path / "tasks")
+    assert (await tasks.wait(task, until=Match(f"^{keeper}$"), timeout=PATIENCE)).met
+    assert await keeper_of(bash, ctx) != keeper
+    await tasks.kill(task, grace=0)
+    await until(lambda: not is_alive(keeper), "it to go with its task")
+
+
+async def test_the_keeper_of_what_is_left_running_does_not_come_back(bash: Bash, ctx: ToolContext) -> None:
+    keeper = await keeper_of(bash, ctx, "sleep 300 >/dev/null 2>&1 &")
+    assert await keeper_of(bash, ctx) != keeper
+    left = [pid for pid in children(keeper) if status(pid).get("Name") == "sleep"]
+    assert len(left) == 1
+    os.kill(left[0], signal.SIGKILL)
+    await until(lambda: not is_alive(left[0]), "it to be gone")
+
+
+async def test_what_is_left_running_keeps_its_private_directory(bash: Bash, tmp_path: Path, gate: Gate) -> None:
+    if "workspace" not in bash.access_modes:
+        pytest.skip("nothing confines here")
+    ctx = ToolContext(working_dir=tmp_path, access="workspace")
+    work = f'{gate.wait}; cd "$TMPDIR" && pwd >{quote(tmp_path)}/there; echo >>{quote(tmp_path)}/done'
+    left = f"({work}) </dev/null >/dev/null 2>&1 &"
+    result = await bash.run(Request(left, yield_after=30, leftovers="keep"), ctx)
+    assert result.outcome == Exited(0)
+    gate.open()
+    await until((tmp_path / "done").exists, "it to have looked")
+    assert (tmp_path / "there").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_one_in_waiting_that_is_killed_or_stopped_is_no_obstacle(
+    bash: Bash, ctx: ToolContext, number: signal.Signals
+) -> None:
+    keeper = await keeper_of(bash, ctx)
+    await is_back(keeper)
+    os.kill(keeper, number)
+    await until(lambda: state(keeper) in ("T", "Z", ""), "the signal to have its effect")
+    assert (await keeper_of(bash, ctx) == keeper) == (number == signal.SIGSTOP)
+
+
+async def test_one_that_is_killed_as_it_is_handed_a_command_costs_no_command_that_has_not_begun(
+    bash: Bash, ctx: ToolContext, tmp_path: Path
+) -> None:
+    async def ran(number: int) -> tuple[Result, bool]:
+        result = await bash.run(Request(f"echo {number} >> ran; echo {number}", yield_after=30), ctx)
+        return result, f"{number}\n" in (tmp_path / "ran").read_text()
+
+    (tmp_path / "ran").touch()
+    for number in range(40):
+        keeper = await keeper_of(bash, ctx)
+        await is_back(keeper)
+        running = asyncio.ensure_future(ran(number))
+        await turn_loop(number % 8)  # turns of the loop, until it is asked for and beyond
+        os.kill(keeper, signal.SIGKILL)
+        result, begun = await running
+        whole = (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
+        assert whole or (isinstance(result.outcome, Lost) and result.stdout in ("", f"{number}\n")), result
+        assert begun or not whole
+    noted = (tmp_path / "ran").read_text().split()
+    assert len(noted) == len(set(noted)), "none runs twice"
+
+
+async def test_of_many_at_once_one_keeper_stays_and_the_others_go(bash: Bash, ctx: ToolContext, gate: Gate) -> None:
+    running = [asyncio.ensure_future(keeper_of(bash, ctx, gate.wait)) for _ in range(20)]
+    await until(lambda: len(heirs()) >= 20, "each to have its own")
+    gate.open(20)
+    kept = await asyncio.gather(*running)
+    assert len(set(kept)) == 20
+    await until(lambda: len(heirs()) == 1, "the others to go")
+
+
+async def test_who_may_write_nowhere_leaves_no_directory_while_its_keeper_waits(
+    bash: Bash, ctx: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "restricted" not in bash.access_modes:
+        pytest.skip("nothing confines here")
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    ctx = ToolContext(working_dir=tmp_path, access="restricted")
+    for command in ("true", 'echo a >"$TMPDIR/a"'):
+        await keeper_of(bash, ctx, command)
+        await until(lambda: not os.listdir(place), "its directory to be removed")
+
+
+async def test_those_in_waiting_go_with_the_keeper_that_they_were_forked_off(bash: Bash, ctx: ToolContext) -> None:
+    keeper = await keeper_of(bash, ctx)
+    await is_back(keeper)
+    os.kill(client().pid, signal.SIGKILL)
+    await until(lambda: not is_alive(keeper), "it to go")
+    assert await keeper_of(bash, ctx) != keeper

@@ -1,0 +1,40 @@
+"""The bash programs that are put into a container, without one: what they know of how a command ended."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nacre.engines.guest.bash_programs import _JOB
+from tests.support.waiting import PATIENCE
+
+pytestmark = pytest.mark.linux
+
+_AWAITS = """
+exec 7<> <(:)
+mkfifo gate
+set -m
+bash -c 'read -r _ <gate; {ending}' &
+child=$!
+[[ {moment} != later ]] || {{ (read -r -t 0.3 <> <(:); echo >gate) & disown; }}
+open() {{ echo >gate; while [[ -e /proc/$child ]]; do :; done; }}  # and it has been seen to end
+jobs() {{
+    [[ {moment} != before-"$1" || $opened ]] || {{ opened=1; open; }}
+    builtin jobs "$@"
+    [[ {moment} != after-"$1" || $opened ]] || {{ opened=1; open; }}
+}}
+await $child
+[[ $ended =~ [^0-9]${{code}}[^0-9] ]] && echo "exit $code" || echo "signal $code"
+"""
+
+
+@pytest.mark.parametrize("moment", ["before--r", "after--r", "before--s", "after--s", "before-", "after-", "later"])
+@pytest.mark.parametrize(("ending", "told"), [("exit 139", "exit 139"), ("kill -SEGV $$", "signal 139")])
+def test_an_exit_is_told_from_a_signal_whenever_it_comes(tmp_path: Path, moment: str, ending: str, told: str) -> None:
+    """Also while it is looked whether it has."""
+    program = _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
+    command = ["bash", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.stdout == f"{told}\n", done

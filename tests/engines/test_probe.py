@@ -1,0 +1,44 @@
+"""What is done by itself."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+from nacre.engines.guest.probe import by_itself
+from tests.support.hosts import run_host
+from tests.support.lifeline import Gate, Lifeline
+from tests.support.quoting import quote
+
+
+async def test_nobody_waits_for_it(tmp_path: Path) -> None:
+    life, gate = Lifeline(tmp_path / "life"), Gate(tmp_path / "gate")
+    threads = threading.active_count()
+    text = f'{life.hold} {gate.wait}; echo "$@" > {quote(tmp_path)}/said'
+    by_itself(shutil.which("bash") or "", text.encode(), "9", "0.000")
+    assert threading.active_count() == threads
+    await life.held()
+    gate.open()
+    await life.ended()
+    assert (tmp_path / "said").read_text() == "9 0.000\n"
+    life.close()
+    gate.close()
+
+
+async def test_its_program_may_end_before_it(tmp_path: Path) -> None:
+    life, gate = Lifeline(tmp_path / "life"), Gate(tmp_path / "gate")
+    run_host(
+        """
+        import shutil, sys
+        from nacre.engines.guest.probe import by_itself
+
+        by_itself(shutil.which("bash"), sys.argv[1].encode())
+        """,
+        f"{life.hold} {gate.wait}",
+    )
+    await life.held()
+    gate.open()
+    await life.ended()
+    life.close()
+    gate.close()

@@ -1,0 +1,105 @@
+"""A run's folder that both sides see: nothing of it stays that another command could read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from nacre import Cancel, Request, Result
+from nacre.engines.guest.run_dir import Letter, Reply
+from nacre.keeper.client.connection import client, private_directory
+from nacre.result import Cancelled, Exited
+from tests.engines.conftest import Place
+from tests.support.lifeline import Lifeline
+from tests.support.waiting import turn_loop, until
+
+
+@pytest.fixture
+def letter(tmp_path: Path) -> Letter:
+    return Letter(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"options": b"private"})
+
+
+def letters(place: Place) -> list[str]:
+    """Those that there are."""
+    from nacre.engines import Containers
+
+    if isinstance(place.bash.engine, Containers):
+        folders = [container.letters for _, container in place.bash.engine._containers.items()]
+        return [name for folder in folders for name in os.listdir(folder) if name.isdigit()]
+    return [name for name in os.listdir(private_directory()) if name.startswith("letter-")]
+
+
+async def called_off(run: asyncio.Task[Result], cancel: Cancel | None) -> None:
+    """By this switch, or with its task."""
+    if cancel is not None:
+        cancel.cancel()
+        assert (await run).outcome == Cancelled()
+    else:
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
+async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place, switched: bool) -> None:
+    if place.bash.engine.name == "local":
+        pytest.skip("nothing is carried across")
+    await place.run("true")
+    await until(lambda: letters(place) == [], "the end of the first letter")
+    keeper = client().pid
+    for _ in range(5):
+        cancel = Cancel()
+        os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
+        run = asyncio.create_task(place.run(Request("touch made", env={"TOKEN": "private"}), cancel=cancel))
+        await until(lambda: len(letters(place)) == 1, "its letter")
+        await turn_loop(10)  # it is asked for
+        await called_off(run, cancel if switched else None)
+        await until(lambda: letters(place) == [], "the end of the letter")
+    assert (await place.run("test ! -e made")).outcome == Exited(0)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("turns", [0, 3, None], ids=["at once", "soon", "while it runs"])
+@pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
+async def test_one_that_could_have_become_a_task_and_is_called_off_leaves_none(
+    place: Place, life: Lifeline, switched: bool, turns: int | None
+) -> None:
+    if place.bash.engine.name == "local":
+        pytest.skip("nothing is carried across")
+    await place.run("true")
+    cancel = Cancel()
+    run = asyncio.create_task(place.run(Request(f"{life.hold} sleep 60", yield_after=60), cancel=cancel))
+    await until(lambda: len(letters(place)) == 1, "its letter")
+    if turns is None:
+        await life.held()
+    else:
+        await turn_loop(turns)
+    await called_off(run, cancel if switched else None)
+    await until(lambda: letters(place) == [], "the end of the letter")
+
+
+async def test_there_is_nothing_to_read_in_one_that_is_shut(letter: Letter) -> None:
+    letter.shut()
+    left = {name for name in os.listdir(letter.path) if not Path(letter.path, name).is_fifo()}
+    assert left == {"gate", "options"}
+    assert Path(letter.path, "gate").read_bytes() == b""
+    letter.shut()
+
+
+async def test_one_whose_answer_cannot_be_heard_is_gone(letter: Letter, tmp_path: Path) -> None:
+    os.unlink(tmp_path / "letter" / "state")
+    before = set(os.listdir("/dev/fd"))
+    with pytest.raises(FileNotFoundError):
+        Reply(letter, 0, cwd="/", unstarted="")
+    assert os.listdir(tmp_path) == []
+    assert set(os.listdir("/dev/fd")) == before
+
+
+async def test_one_that_cannot_be_written_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Letter(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"no/such": b""})
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,215 @@
+"""The queue in front of the keeper: at most so many at once, first come first served, across threads and loops."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import resource
+import threading
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Cancel
+from nacre.execution.limiter import Gate, default_capacity
+from tests.support.queue import in_queue
+from tests.support.waiting import PATIENCE, turn_loop, until
+
+
+async def wait_at(gate: Gate, cancel: Cancel | None = None) -> asyncio.Task[bool]:
+    """A task that stands in the queue."""
+    return await in_queue(gate, gate.enter(cancel))
+
+
+async def test_as_many_enter_as_there_are_places() -> None:
+    gate = Gate(2)
+    assert [await gate.enter(), await gate.enter()] == [True, True]
+    third = await wait_at(gate)
+    assert not third.done()
+    gate.leave()
+    assert await asyncio.wait_for(third, PATIENCE)
+
+
+async def test_the_queue_is_served_in_order() -> None:
+    gate, order = Gate(1), []
+    await gate.enter()
+
+    async def one(name: int) -> None:
+        await gate.enter()
+        order.append(name)
+        gate.leave()
+
+    tasks = [await in_queue(gate, one(name)) for name in range(10)]
+    gate.leave()
+    await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
+    assert order == list(range(10))
+
+
+async def test_a_newcomer_does_not_overtake_the_queue() -> None:
+    gate = Gate(1)
+    await gate.enter()
+    first = await wait_at(gate)
+    gate.leave()
+    second = await wait_at(gate)
+    assert await asyncio.wait_for(first, PATIENCE)
+    assert not second.done()
+    gate.leave()
+    assert await asyncio.wait_for(second, PATIENCE)
+
+
+async def test_a_cancelled_task_leaves_the_queue() -> None:
+    gate = Gate(1)
+    await gate.enter()
+    gone, patient = await wait_at(gate), await wait_at(gate)
+    gone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await gone
+    gate.leave()
+    assert await asyncio.wait_for(patient, PATIENCE)
+    gate.leave()
+    assert await asyncio.wait_for(gate.enter(), PATIENCE)
+
+
+async def test_a_task_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -> None:
+    gate = Gate(1)
+    await gate.enter()
+    unlucky = await wait_at(gate)
+    gate.leave()
+    unlucky.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await unlucky
+    assert await asyncio.wait_for(gate.enter(), PATIENCE)
+
+
+async def test_a_thrown_switch_leaves_the_queue() -> None:
+    gate, cancel = Gate(1), Cancel()
+    await gate.enter()
+    gone, patient = await wait_at(gate, cancel), await wait_at(gate)
+    cancel.cancel()
+    assert await asyncio.wait_for(gone, PATIENCE) is False
+    gate.leave()
+    assert await asyncio.wait_for(patient, PATIENCE)
+
+
+async def test_a_switch_that_is_thrown_as_its_task_is_let_in_loses_no_place() -> None:
+    gate, cancel = Gate(1), Cancel()
+    await gate.enter()
+    task = await wait_at(gate, cancel)
+    gate.leave()
+    cancel.cancel()
+    if await asyncio.wait_for(task, PATIENCE):
+        gate.leave()
+    assert await asyncio.wait_for(gate.enter(), PATIENCE)
+
+
+async def test_a_thrown_switch_does_not_even_queue() -> None:
+    gate, cancel = Gate(1), Cancel()
+    cancel.cancel()
+    assert await gate.enter(cancel) is False
+    assert await gate.enter() is True
+
+
+def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
+    gate = Gate(1)
+    asyncio.run(gate.enter())
+
+    async def queue_up() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda *_: None)  # "Task was destroyed but it is pending": so it was
+        await wait_at(gate)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(queue_up())
+    loop.close()
+    gc.collect()
+    gate.leave()
+
+    async def enter() -> bool:
+        return await asyncio.wait_for(gate.enter(), PATIENCE)
+
+    assert asyncio.run(enter())
+
+
+def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
+    gate, lock = Gate(3), threading.Lock()
+    inside, most = 0, 0
+
+    async def one() -> None:
+        nonlocal inside, most
+        await asyncio.wait_for(gate.enter(), PATIENCE)
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        await turn_loop()  # whoever else could come in does so now
+        with lock:
+            inside -= 1
+        gate.leave()
+
+    async def many() -> None:
+        await asyncio.gather(*(one() for _ in range(50)))
+
+    threads = [threading.Thread(target=lambda: asyncio.run(many())) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert inside == 0
+    assert most <= 3
+
+
+async def test_a_bash_never_runs_more_than_it_may(tmp_path: Path) -> None:
+    bash = Bash(max_running=2)
+    text = f"cd '{tmp_path}'; touch run-$$; ls run-* | wc -l; sleep 0.05; rm run-$$"
+    results = await asyncio.gather(*(bash.run(text) for _ in range(12)))
+    counts = [int(result.stdout) for result in results]
+    assert all(result.ok for result in results)
+    assert max(counts) <= 2
+
+
+async def test_a_run_that_fails_to_start_gives_its_place_back() -> None:
+    from nacre import Request
+
+    bash = Bash(max_running=1)
+    for _ in range(3):
+        assert not (await bash.run(Request("true", env={"HUGE": "x" * 4_000_000}))).ok
+    assert (await asyncio.wait_for(bash.run("true"), PATIENCE)).ok
+
+
+async def test_a_stream_that_is_left_gives_its_place_back() -> None:
+    bash = Bash(max_running=1)
+    for _ in range(3):
+        async for _event in bash.stream("sleep 60"):
+            break
+    assert (await asyncio.wait_for(bash.run("true"), PATIENCE)).ok
+
+
+@pytest.mark.parametrize("places", [0, -1])
+def test_a_gate_without_places_is_a_mistake(places: int) -> None:
+    with pytest.raises(ValueError, match="must be at least 1"):
+        Bash(max_running=places)
+
+
+def test_the_number_of_places_follows_the_descriptors() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        seen = []
+        for soft in (40, 256, before[1]):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
+            seen.append(default_capacity())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert seen[0] == 1
+    assert 1 < seen[1] < 256 / 3
+    assert seen == sorted(seen)
+
+
+async def test_who_waits_is_let_in_by_another_thread() -> None:
+    gate = Gate(1)
+    await gate.enter()
+    waiting = await wait_at(gate)
+    thread = threading.Thread(target=gate.leave)
+    thread.start()
+    await until(waiting.done, "the place that another thread gave up")
+    thread.join()
+    assert waiting.result() is True

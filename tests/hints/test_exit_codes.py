@@ -1,0 +1,226 @@
+"""What an exit code means: for which command, and for which it is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre import Bash, Request
+from nacre.hints.exit_codes import Meaning, meaning
+from nacre.views.model.text import model_text
+
+SAID: list[tuple[str, int, str, bool]] = [
+    ("grep x y", 1, "grep found no match", True),
+    ("grep -v x y", 1, "grep -v left no line", True),
+    ("rg x", 1, "rg found no match", True),
+    ("cd d && grep x y", 1, "grep found no match", True),
+    ("echo hi; grep x y", 1, "grep found no match", True),
+    ("cat f | sort | grep x", 1, "grep found no match", True),
+    ("sudo -u me grep x y", 1, "grep found no match", True),
+    ("timeout 5 env A=1 nice grep x y", 1, "grep found no match", True),
+    ("timeout 5 grep x y", 124, "timeout ended it when its time was up", False),
+    ("bash -c 'cd a; grep x y'", 1, "grep found no match", True),
+    ("(cd d && grep x y)", 1, "grep found no match", True),
+    ("false || grep x y", 1, "grep found no match", True),
+    ("for f in a b; do grep x $f; done", 1, "grep found no match", True),
+    ("set -o pipefail; grep x y | grep z", 1, "grep found no match", True),
+    ("command grep x y", 1, "grep found no match", True),
+    ("source .venv/bin/activate && pytest -q", 1, "some tests failed", False),
+    ("git -C d grep x", 1, "git grep found no match", True),
+    ("git diff --quiet", 1, "there are differences", True),
+    ("git config --get user.name", 1, "it is not set", True),
+    ("git log", 128, "git met a fatal error", False),
+    ("diff a b", 1, "they differ", True),
+    ("diff <(sort a) <(sort b)", 1, "they differ", True),
+    ("cmp a b", 2, "the comparison itself failed", False),
+    ("test -f x", 1, "the test is false", True),
+    ("[ -f x ]", 1, "the test is false", True),
+    ("[[ -f x ]]", 1, "the test is false", True),
+    ("test -f x && cat x", 1, "the test is false", True),
+    ("(( 0 ))", 1, "the result is zero", True),
+    ("pytest", 1, "some tests failed", False),
+    ("python3.11 -m pytest -q", 5, "pytest collected no tests", True),
+    ("pytest", 4, "pytest could not start: its arguments, a path, or a conftest", False),
+    (".venv/bin/pytest", 1, "some tests failed", False),
+    ("/usr/bin/test -f x", 1, "the test is false", True),
+    ("grep x <in 2>&1", 1, "grep found no match", True),
+    ("{ cd d && grep x y; } >out", 1, "grep found no match", True),
+    ("{ cd d 2>&1 && grep x y; }", 1, "grep found no match", True),
+    ("bash -lc 'work; grep x y'", 1, "grep found no match", True),
+    ("timeout -s KILL 5 work", 137, "ended by SIGKILL, most likely from timeout", False),
+    ("timeout -k 1 5 work", 137, "ended by SIGKILL, most likely from timeout", False),
+    ("timeout 5 sort -k 2 f", 137, "ended by SIGKILL", False),
+    ("$A timeout 5 work", 137, "ended by SIGKILL", False),
+    ("curl -fsS http://x", 22, "the server answered with an error (400 or above)", False),
+    ("curl http://x", 7, "the connection was refused or failed", False),
+    ("ssh host true", 255, "ssh itself failed: connection, host key or login", False),
+    ("make -j4", 2, "make stopped at a failed target; the cause is further up", False),
+    ("systemctl is-active x", 3, "the unit is not active", True),
+    ("systemctl status x", 4, "there is no such unit", True),
+    ("which x", 1, "not found on PATH", True),
+    ("command -v x", 1, "not found on PATH", True),
+    ("jq . f", 5, "jq failed on its input: it is no JSON, or the program does not fit it", False),
+    ("jq -e .a f", 1, "the last value was false or null", True),
+    ("npm outdated", 1, "some packages are outdated", True),
+    ("find . | xargs grep x", 123, "some of what xargs ran failed", False),
+    ("work", 137, "ended by SIGKILL (out of memory, or `kill -9`)", False),
+    ("work", 139, "ended by SIGSEGV (invalid memory access)", False),
+    ("work", 130, "most likely ended by SIGINT", False),
+    ("work", 143, "most likely ended by SIGTERM", False),
+    ("set -o pipefail; yes | head -1", 141, "ended by SIGPIPE (its reader closed the pipe early)", True),
+    ("x 2>/dev/null", 127, "a command was not found", False),
+    ("x 2>/dev/null", 126, "a command could not be executed", False),
+]
+
+
+@pytest.mark.req("T-10")
+@pytest.mark.parametrize(("command", "code", "text", "normal"), SAID)
+def test_a_code_means(command: str, code: int, text: str, normal: bool) -> None:
+    assert meaning(command, code) == Meaning(text, normal)
+
+
+def test_what_was_printed_can_tell_the_meaning() -> None:
+    said = "find: '/root': Permission denied"
+    assert meaning("find / -name x", 1, output=said) == Meaning(
+        "find could not read some directories; what it found is printed"
+    )
+    assert meaning("cargo test", 101, output="test result: FAILED. 1 passed") == Meaning("a test failed")
+    assert meaning("cargo check", 101, output="error: could not compile `x`") == Meaning("it did not compile")
+    ran = "=== 1 failed, 3 passed in 0.31s ==="
+    assert meaning("uv run pytest", 1, output=ran) == Meaning("some tests failed")
+    assert meaning("poetry run python -m pytest -q", 1, output=ran) == Meaning("some tests failed")
+    assert meaning("make", 2, output="make: *** [Makefile:2: all] Error 1") == Meaning(
+        "make stopped at a failed target; the cause is further up"
+    )
+    assert meaning("git commit", 1, output="nothing to commit") == Meaning("there was nothing to commit", normal=True)
+
+
+UNSAID: list[tuple[str, int, str]] = [
+    ("grep x y", 0, ""),
+    ("grep x y", 3, ""),
+    ("grep -L x y", 1, ""),
+    ("grep x y | head", 1, ""),
+    ("cd d && grep x y", 1, "bash: line 1: cd: d: No such file or directory"),
+    ("cd d 2>/dev/null && grep x y", 1, ""),
+    ("grep x < none", 1, "bash: line 1: none: No such file or directory"),
+    ("grep ${x?} y", 1, "/usr/bin/bash: line 1: x: parameter null or not set"),
+    ("source env.sh && grep x y", 1, ""),
+    ("! grep x y", 1, ""),
+    ("grep x y || exit 1", 1, ""),
+    ("test -f x || exit 1; grep x y", 1, ""),
+    ("work && grep x y", 1, ""),
+    ("if grep x y; then work; fi", 1, ""),
+    ("grep x y; work", 1, ""),
+    ("$GREP x y", 1, ""),
+    ("echo $(grep x y)", 1, ""),
+    ("f() { grep x y; }; f", 1, ""),
+    ("grep x y & wait", 1, ""),
+    ("set -e; work; grep x y", 1, ""),
+    ("trap 'exit 1' EXIT; grep x y", 1, ""),
+    ("ssh host grep x y", 1, ""),
+    ("bash -c 'work && grep x y'", 1, ""),
+    ("grep 'never closed", 1, ""),
+    ("{ cd d && grep x y; } 2>/dev/null", 1, ""),
+    ("(grep x <none) 2>/dev/null", 1, ""),
+    ("grep x 2>/dev/null <none", 1, ""),
+    ("{ grep x y; } 2>/dev/null <none", 1, ""),
+    ("exec 2>/dev/null; cd d && grep x y", 1, ""),
+    ("(cd d && grep x y) &>log", 1, ""),
+    ("bash -c 'cd d && grep x y' 2>/dev/null", 1, ""),
+    ("{ cd d 2>&1 && grep x y; } >log", 1, ""),
+    ("set -o pipefail; cd d |& grep x", 1, ""),
+    ("(grep ${x?} y) 2>/dev/null", 1, ""),
+    ("(set -u; grep $x y) 2>/dev/null", 1, ""),
+    ("sh -c 'grep x <none'", 2, "sh: 1: cannot open none: No such file"),
+    ("./test", 1, ""),
+    ("/opt/my/test x", 1, ""),
+    ("tools/read", 1, ""),
+    ("./diff a b", 1, ""),
+    ("./make", 2, ""),
+    ("./cd d && grep x y", 1, ""),
+    ("./timeout 5 work", 124, ""),
+    ("./env grep x y", 1, ""),
+    ("sudo grep x y", 1, "sudo: a password is required"),
+    ("sudo grep x y", 1, "Sorry, user ada is not allowed to execute '/bin/grep x y' as root on shop."),
+    ("sudo grep x y 2>/dev/null", 1, ""),
+    ("taskset -c 99 grep x y", 1, "taskset: failed to set pid 0's affinity: Invalid argument"),
+    ("uv run pytest", 1, "  × No solution found when resolving dependencies"),
+    ("uv run pytest", 2, "error: Failed to spawn: `pytest`"),
+    ("poetry run pytest", 1, "Poetry could not find a pyproject.toml file in / or its parents"),
+    ("uv run grep x y", 1, ""),
+    ("python3 -m pytest", 1, "/usr/bin/python3: No module named pytest"),
+    ("pytest", 1, "Traceback (most recent call last):\nImportError: x"),
+    ("python -m grep x", 1, ""),
+    ("bash -ec 'work; grep x y'", 1, ""),
+    ("bash -e -c 'work; grep x y'", 1, ""),
+    ("bash -o errexit -c 'work; grep x y'", 1, ""),
+    ("bash -o pipefail -c 'work | grep x'", 1, ""),
+    ("bash -O extglob -c 'grep x y'", 1, ""),
+    ("git commit --bogus", 129, "error: unknown option `bogus'\nusage: git commit"),
+    ("work && git commit", 129, ""),
+    ("work", 129, ""),
+    ("work", 192, ""),
+    ("python3 -c 'import sys; sys.exit(130)'", 130, ""),
+    ("node -e 'process.exit(139)'", 139, ""),
+    ("make", 2, "Makefile:3: *** missing separator.  Stop."),
+    ("npm audit", 1, "npm error audit endpoint returned an error"),
+    ("systemctl is-enabled x", 1, "Failed to get unit file state for x.service: No such file or directory"),
+    ("lsof -i :80", 1, "lsof: unacceptable port"),
+    ("fuser x", 1, "Specified filename x does not exist."),
+    ("pkill -9 init", 1, "pkill: killing pid 1 failed: Operation not permitted"),
+    ("ruff format x", 1, ""),
+    ("black -c 'x'", 1, ""),
+    ("sleep x && grep x y", 1, "sleep: invalid time interval 'x'"),
+    ("git diff", 1, ""),
+    ("git status", 128, "fatal: not a git repository"),
+    ("curl http://x", 99, ""),
+    ("find . -nwer x", 1, "find: unknown predicate `-nwer'"),
+    ("make tset", 2, "make: *** No rule to make target 'tset'.  Stop."),
+    ("cargo build", 101, "error: could not find `Cargo.toml`"),
+    ("jq . f", 4, "parse error"),
+    ("exit 139", 139, ""),
+    ("work", 127, "bash: work: command not found"),
+    ("./work", 126, "bash: ./work: Permission denied"),
+    ("work", 255, ""),
+    ("x" * 50_000, 1, ""),
+    ("(" * 5_000, 1, ""),
+]
+
+
+@pytest.mark.parametrize(("command", "code", "output"), UNSAID)
+def test_nothing_is_said_of_what_is_not_known(command: str, code: int, output: str) -> None:
+    assert meaning(command, code, output=output) is None
+
+
+REAL: list[tuple[str, str]] = [
+    ("grep x <none", "[nacre: exit 1]\nbash: line 1: none: No such file or directory"),
+    ("grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
+    ("cd / && grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
+    ("echo a >a; echo b >b; diff a b >/dev/null", "[nacre: exit 1: they differ; no output]"),
+    ("[ -f none ]", "[nacre: exit 1: the test is false; no output]"),
+    ("timeout 0.05 sleep 60", "[nacre: exit 124: timeout ended it when its time was up; no output]"),
+    ("sh -c 'kill -9 $$'; exit $?", "[nacre: exit 137: ended by SIGKILL (out of memory, or `kill -9`)]"),
+    ("timeout -s KILL 0.05 sleep 60", "[nacre: exit 137: ended by SIGKILL, most likely from timeout]"),
+    ("{ cd /nosuch && grep x /dev/null; } 2>/dev/null", "[nacre: exit 1; no output]"),
+    ("(grep x </nosuch) 2>/dev/null", "[nacre: exit 1; no output]"),
+    ("grep x 2>/dev/null </nosuch", "[nacre: exit 1; no output]"),
+    ("echo '#!/bin/sh\nexit 1' >test; chmod +x test; ./test", "[nacre: exit 1; no output]"),
+    ("bash -ec 'false; grep x /dev/null'", "[nacre: exit 1; no output]"),
+    ("expr 1 - 1", "[nacre: exit 1: the result is zero or empty]\n0"),
+    ("set -o pipefail; yes | head -1", "[nacre: exit 141: ended by SIGPIPE (its reader closed the pipe early)]\ny"),
+]
+
+
+@pytest.mark.req("T-10")
+@pytest.mark.parametrize(("command", "text"), REAL)
+async def test_a_model_is_told(bash: Bash, tmp_path: Path, command: str, text: str) -> None:
+    shown = model_text(await bash.run(Request(command, cwd=tmp_path)))
+    assert [line for line in shown.split("\n") if "Killed" not in line] == text.split("\n")
+
+
+async def test_a_no_at_the_end_of_a_pipe_does_not_hide_a_failure_before_it(bash: Bash) -> None:
+    assert model_text(await bash.run("sh -c 'exit 7' | grep x")).split("\n") == [
+        "[nacre: exit 1: grep found no match; no output]",
+        "[nacre: In the pipeline `sh` exited with 7; the exit code is that of `grep`.]",
+    ]

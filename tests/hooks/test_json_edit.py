@@ -1,0 +1,158 @@
+"""An entry into a JSON file and out of it, with everything else as it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.base.jsonc import NotJson, parse, plain
+from nacre.hooks.install.json_edit import Unfit, add, entries, remove
+
+PATH = ("hooks", "PreToolUse")
+ENTRY = {"matcher": "Bash", "hooks": [{"type": "command", "command": "nacre hook"}]}
+
+
+def ours(entry: object) -> bool:
+    return "nacre hook" in json.dumps(entry)
+
+
+def added(text: str) -> str:
+    return add(text, PATH, ENTRY, {})
+
+
+FILES = {
+    "nothing in it": "{}",
+    "nothing, and a line end": "{}\n",
+    "other settings": '{\n  "model": "opus",\n  "env": {\n    "A": "1"\n  }\n}\n',
+    "four spaces": '{\n    "model": "opus",\n    "hooks": {\n        "Stop": []\n    }\n}\n',
+    "tabs": '{\n\t"model": "opus"\n}\n',
+    "in one line": '{"model":"opus"}',
+    "hooks in one line": '{\n  "hooks": {"Stop": []}\n}\n',
+    "other hooks": '{\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "z": 1\n}\n',
+    "another hook for the same": (
+        '{\n  "hooks": {\n    "PreToolUse": [\n      {\n        "matcher": "Write"\n      }\n    ]\n  }\n}\n'
+    ),
+    "in a line of its own": '{\n  "hooks": {\n    "PreToolUse": [{"matcher": "Write", "hooks": []}]\n  }\n}\n',
+    "line ends of Windows": '{\r\n  "model": "opus"\r\n}\r\n',
+    "comments": '// mine\n{\n  // which\n  "model": "opus" // the best\n  /* the end */\n}\n// really\n',
+    "comments after a comma": '{\n  "model": "opus", // the best\n  // "x": 1\n}\n',
+    "a comma at the end": '{\n  "a": 1,\n  "b": [1, 2,],\n}\n',
+    "a comment after what stands in one line": '{"a": 1 // x\n}\n',
+    "a comment after a hook in one line": '{"hooks": {"PreToolUse": [{"matcher": "Write"} // x\n]}}\n',
+    "texts like comments": '{\n  "a": "// no",\n  "b": "/* no */ , }"\n}\n',
+    "no line end": '{\n  "a": 1\n}',
+    "not ASCII": '{\n  "a": "é\U0001f600"\n}\n',
+}
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
+    before: Any = plain(parse(text))
+    after: Any = plain(parse(added(text)))
+    assert after["hooks"].pop("PreToolUse") == [*before.get("hooks", {}).pop("PreToolUse", []), ENTRY]
+    if not after["hooks"] and "hooks" not in before:
+        del after["hooks"]
+    assert after == before
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_it_is_removed_and_not_a_byte_is_left(text: str) -> None:
+    assert remove(added(text), PATH, ours) == text
+
+
+def test_it_is_written_as_the_file_is() -> None:
+    assert added('{\n    "a": 1 // one\n}\n') == (
+        "{\n"
+        '    "a": 1, // one\n'
+        '    "hooks": {\n'
+        '        "PreToolUse": [\n'
+        "            {\n"
+        '                "matcher": "Bash",\n'
+        '                "hooks": [\n'
+        "                    {\n"
+        '                        "type": "command",\n'
+        '                        "command": "nacre hook"\n'
+        "                    }\n"
+        "                ]\n"
+        "            }\n"
+        "        ]\n"
+        "    }\n"
+        "}\n"
+    )
+
+
+def test_what_the_file_has_to_say_for_itself_is_added_unless_it_does() -> None:
+    assert json.loads(add("{}", PATH, ENTRY, {"version": 1})) == {"version": 1, "hooks": {"PreToolUse": [ENTRY]}}
+    assert json.loads(add('{"version": 2}', PATH, ENTRY, {"version": 1}))["version"] == 2
+
+
+def test_another_hook_beside_it_stays() -> None:
+    text = json.dumps(
+        {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"command": "mine"}, {"command": "nacre hook"}]}]}}
+    )
+    assert entries(remove(text, PATH, ours), PATH) == [{"matcher": "Bash", "hooks": [{"command": "mine"}]}]
+
+
+def test_what_came_after_it_stays_as_it_is() -> None:
+    text = added('{\n  "hooks": {\n    "PreToolUse": [\n      // first\n      {"a": 1}\n    ]\n  }\n}\n')
+    more = add(text, PATH, {"theirs": 1}, {})
+    assert remove(more, PATH, ours) == add(remove(text, PATH, ours), PATH, {"theirs": 1}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "line 1, column 2: here a name in quotes is missing"),
+        ("{'a': 1}", "line 1, column 2: here a name in quotes is missing"),
+        ('{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: here a comma or `}` is missing"),
+        ('{"a": }', "line 1, column 7: here a value is missing"),
+        ('{"a" 1}', "line 1, column 6: here a colon is missing"),
+        ('{"a": NaN}', "line 1, column 7: here a value is missing"),
+        ('{"a": 1} x', "line 1, column 10: there is something after the end"),
+        ('{"a": "x\ny"}', "line 1, column 7: this text has no end, or a sign in it that must be escaped"),
+        ("{} /* x", "line 1, column 4: this comment has no end"),
+        ('{"a": 1, "a": 2}', "line 1, column 10: 'a' is said a second time"),
+        ("[" * 1000, "line 1, column 202: this is nested too deep"),
+        ('{"a": ' + "9" * 5000 + "}", "line 1, column 7: this number is too long"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_the_place(text: str, why: str) -> None:
+    with pytest.raises(NotJson) as raised:
+        added(text)
+    assert str(raised.value) == why
+
+
+@pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": null}'])
+def test_what_has_no_place_for_it_is_refused(text: str) -> None:
+    with pytest.raises(Unfit):
+        added(text)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text('a/*"{[,: \n', max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab/"', max_size=2), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    settings=st.dictionaries(st.text("abc", min_size=1, max_size=2), VALUES, max_size=3),
+    hooks=st.none()
+    | st.dictionaries(st.sampled_from(["PreToolUse", "Stop"]), st.lists(VALUES, min_size=1, max_size=2), max_size=2),
+    indent=st.sampled_from([None, 2, 4, "\t"]),
+    end=st.sampled_from(["", "\n"]),
+)
+def test_any_file_is_as_it_was_after_it(
+    settings: dict[str, Any], hooks: dict[str, Any] | None, indent: Any, end: str
+) -> None:
+    value = settings if hooks is None else {**settings, "hooks": hooks}
+    text = json.dumps(value, indent=indent) + end
+    assert plain(parse(text)) == value
+    changed = added(text)
+    assert ENTRY in entries(changed, PATH)
+    if hooks != {}:  # an empty object of hooks goes with its last one; the file that was kept has it
+        assert remove(changed, PATH, ours) == text

@@ -1,0 +1,139 @@
+"""Messages between host and keeper, in both framings. No bytes make a decoder do anything but answer or complain."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.keeper.protocol.messages import Adoption, Garbled, Start, environment_block, environment_of
+
+WORDS = st.binary(max_size=40).map(lambda data: data.replace(b"\0", b""))
+STARTS = st.builds(
+    Start,
+    tag=st.integers(0, 1 << 62),
+    timeout=st.floats(0, allow_nan=False),
+    grace=st.floats(0, allow_nan=False, allow_infinity=False),
+    merge=st.booleans(),
+    keep=st.booleans(),
+    reusable=st.just(False),
+    has_stdin=st.booleans(),
+    has_state=st.booleans(),
+    bash=WORDS,
+    cwd=WORDS,
+    text=st.none() | WORDS,
+    env=WORDS,
+)
+
+
+def values(start: Start) -> dict[str, object]:
+    return {name: getattr(start, name) for name in Start.__slots__}
+
+
+@given(STARTS)
+def test_a_start_comes_back_as_it_was(start: Start) -> None:
+    assert values(Start.parse(start.message())) == values(start)
+
+
+NAMES = st.text(st.characters(blacklist_characters="\0=", blacklist_categories=["Cs"]), min_size=1, max_size=10)
+VALUES = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=30)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=8))
+def test_an_environment_comes_back_as_it_was(env: dict[str, str]) -> None:
+    assert environment_of(environment_block(env)) == {name.encode(): value.encode() for name, value in env.items()}
+
+
+def test_bytes_that_are_no_text_survive_in_an_environment() -> None:
+    assert environment_of(environment_block({"A": "\udcff"})) == {b"A": b"\xff"}
+
+
+START = Start(
+    tag=7, timeout=120.0, grace=1.5, merge=False, keep=True, reusable=True, has_stdin=False, has_state=False,
+    bash=b"/bin/bash", cwd=b"/", text=b"true", env=b"A=1\0B=2", confinement=b"read=/", cap=10,
+)  # fmt: skip
+PLACES = {"verb": 0, "tag": 1, "timeout": 2, "grace": 3, "flags": 4, "cap": 9, "text": 12, "size": 14}
+
+
+@pytest.mark.parametrize(
+    ("field", "damage"),
+    [
+        ("verb", b"junk"), ("verb", b""), ("tag", b"-1"), ("tag", b"1_0"), ("tag", b" 1"), ("tag", b"+1"),
+        ("tag", b"01"), ("tag", b""), ("tag", b"9" * 5000), ("tag", b"9223372036854775808"), ("timeout", b"nan"),
+        ("timeout", b"-5.0"), ("timeout", b"-inf"), ("timeout", b"120"), ("timeout", b"1_0.0"), ("timeout", b" 1.0"),
+        ("grace", b"inf"), ("grace", b"nan"), ("grace", b"-1.0"), ("flags", b"xyzxyzxyzx"), ("flags", b"010000000"),
+        ("flags", b"01000000000"), ("flags", b"0120000000"), ("flags", b"0111000000"), ("flags", b"0100010000"),
+        ("cap", b"-1"), ("cap", b"1e3"), ("size", b"999"), ("size", b"-2"), ("size", b"06"), ("size", b""),
+    ],
+)  # fmt: skip
+def test_a_field_that_no_host_writes_is_garbled(field: str, damage: bytes) -> None:
+    fields = START.message().split(b"\0")
+    fields[PLACES[field]] = damage
+    with pytest.raises(Garbled):
+        Start.parse(b"\0".join(fields))
+
+
+def test_a_run_may_last_for_ever() -> None:
+    fields = START.message().split(b"\0")
+    fields[PLACES["timeout"]] = b"inf"
+    assert Start.parse(b"\0".join(fields)).timeout == float("inf")
+
+
+def test_whole_seconds_of_a_profile_arrive() -> None:
+    start = Start.parse(START.message())
+    start.timeout, start.grace = 30, 2
+    assert values(Start.parse(start.message())) == values(start)
+
+
+def test_what_has_files_of_its_own_is_not_reusable() -> None:
+    start = Start.parse(START.message())
+    start.has_stdin = True
+    assert not Start.parse(start.message()).reusable
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"adopts\0t\x001\x002\x0011", b"\0t\x001\x002\x0011", b"adopt\0t\0-1\x002\x0011", b"adopt\0t\x001\x002_0\x0011",
+     b"adopt\0t\x001\x002\x0012", b"adopt\0t\x001\x002\x00111", b"adopt\0t\x001\x002", b"adopt\0t\x001\x002\x0011\0"],
+)  # fmt: skip
+def test_an_adoption_that_no_host_writes_is_garbled(message: bytes) -> None:
+    with pytest.raises(Garbled):
+        Adoption.parse(message)
+
+
+SIZES = st.integers(0, 1 << 62)
+
+
+@given(st.builds(Adoption, task=WORDS, cap=SIZES, seen=SIZES, detached=st.booleans(), live=st.booleans()))
+def test_an_adoption_comes_back_as_it_was(adoption: Adoption) -> None:
+    assert Adoption.parse(adoption.message()).message() == adoption.message()
+
+
+def test_an_environment_with_a_name_twice_is_garbled() -> None:
+    with pytest.raises(Garbled):
+        environment_of(b"A=1\0B=2\0A=3")
+
+
+GARBAGE = st.binary(max_size=200) | st.lists(WORDS, min_size=1, max_size=12).map(b"\0".join)
+
+
+@given(GARBAGE)
+def test_garbage_is_a_start_or_garbled(data: bytes) -> None:
+    with contextlib.suppress(Garbled):
+        assert Start.parse(data).message() == data
+
+
+@given(STARTS, st.integers(0, 300), st.binary(max_size=5))
+def test_a_damaged_start_is_a_start_or_garbled(start: Start, place: int, damage: bytes) -> None:
+    message = start.message()
+    damaged = message[:place] + damage + message[place + len(damage) :]
+    with contextlib.suppress(Garbled):
+        assert Start.parse(damaged).message() == damaged
+
+
+@given(GARBAGE)
+def test_garbage_is_an_environment_or_garbled(data: bytes) -> None:
+    with contextlib.suppress(Garbled):
+        environment_of(data)

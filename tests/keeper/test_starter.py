@@ -1,0 +1,100 @@
+"""In which order a run is told of and begun: what nobody has heard of must not have begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.hosts import run_host
+
+pytestmark = pytest.mark.linux
+
+_LAUNCH = """
+    import errno, os, select, shlex, shutil, sys, warnings
+    from nacre.keeper.protocol.channel import Channel
+    from nacre.keeper.server.server import Keeper
+    from nacre.keeper.spawn.shell import PLACE_FD, Shell
+    from nacre.keeper.protocol.messages import MAIN_FD, Start, environment_block
+
+    warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
+    for fd in (MAIN_FD, PLACE_FD):
+        os.dup2(0, fd)
+    keeper = Keeper(Channel.pair()[0], (256, 256))
+    start = Start(
+        tag=1, timeout=9.0, grace=1.0, merge=False, keep=False, reusable=True, has_stdin=False, has_state=False,
+        bash=os.fsencode(shutil.which("bash")), cwd=b"/", text=os.fsencode(f"echo ran > {shlex.quote(sys.argv[1])}"),
+        env=environment_block(os.environ),
+    )
+    if sys.argv[2] == "ready":
+        keeper.get_ready(start)
+        ready = set(keeper.spare.pids)
+    ours, control = Channel.pair()
+    theirs = control.detach()
+    begin = lambda: keeper.start(start, [theirs])
+"""
+
+
+@pytest.mark.parametrize("shell", ["ready", "new"])
+def test_a_run_is_told_of_before_it_begins(tmp_path: Path, shell: str) -> None:
+    program = f"""{_LAUNCH}
+    release = Shell.release
+
+    def released(shell, start):
+        print(ours.receive()[0].split(b"\\0")[:2] == [b"started", b"%d" % shell.pid])
+        if sys.argv[2] == "ready":
+            print(shell.pid in ready)
+        release(shell, start)
+
+    Shell.release = released
+    begin()
+    os.waitpid(next(iter(keeper.shells)), 0)
+    print(open(sys.argv[1]).read(), end="")
+    """
+    assert run_host(program, tmp_path / "ran", shell) == "True\n" * (1 + (shell == "ready")) + "ran\n"
+
+
+@pytest.mark.parametrize("said", ["ours.send(CANCEL)", "ours.close()"])
+def test_a_run_that_is_called_off_while_its_shell_is_started_does_not_begin(tmp_path: Path, said: str) -> None:
+    program = f"""{_LAUNCH}
+    from nacre.keeper.protocol.messages import CANCEL
+    spawn = Keeper.spawn
+
+    def spawned(*needs):
+        shell = spawn(*needs)
+        {said}
+        select.select([theirs], [], [])  # a shell that is just born holds our end for another moment
+        return shell
+
+    Keeper.spawn = spawned
+    begin()
+    print(ours.fileno() < 0 or ours.receive()[0].startswith(b"ended\\0-1\\0cancel\\0"), len(keeper.runs))
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        print(os.path.exists(sys.argv[1]))
+    """
+    assert run_host(program, tmp_path / "ran", "new") == "True 0\nFalse\n"
+
+
+@pytest.mark.parametrize("shell", ["ready", "new"])
+def test_a_run_that_cannot_be_told_of_does_not_begin(tmp_path: Path, shell: str) -> None:
+    program = f"""{_LAUNCH}
+    send = Channel.send
+
+    def sent(channel, message, fds=()):
+        if fds:
+            raise OSError(errno.ETOOMANYREFS, "too many of them")
+        send(channel, message, fds)
+
+    Channel.send = sent
+    begin()
+    print(ours.receive()[0].split(b"\\0")[:2] == [b"failed", b"%d" % errno.ETOOMANYREFS], len(keeper.runs))
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        print(os.path.exists(sys.argv[1]))
+    """
+    assert run_host(program, tmp_path / "ran", shell) == "True 0\nFalse\n"

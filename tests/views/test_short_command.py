@@ -1,0 +1,184 @@
+"""The command on one line: what is left out is counted and named, and where a person decides nothing is left out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nacre.ansi.width import columns
+from nacre.policy.facts.writes import changes
+from nacre.shell import read
+from nacre.views.console.escape import escaped
+from nacre.views.console.short_command import display
+
+PIECES = ["cd ", "/w", " && ", "rm ", "<<E\n", "E\n", "\x1b", "\u202e", *"abc /.;&|<>(){}$\"'`\\#!=*~\n\t-"]
+SHELL = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
+ANY = st.text(max_size=200) | SHELL
+
+
+@pytest.mark.req("P-011")
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("cd /w && ls", "ls"),
+        ("cd /w; ls", "ls"),
+        ("cd /w\nls", "ls"),
+        ("cd '/w' && ls", "ls"),
+        ("cd /w/ && cd . && ls", "ls"),
+        ("cd -- /w && ls", "ls"),
+        ("cd /w && a || b", "a || b"),
+        ("cd /w && ! grep -q x y", "! grep -q x y"),
+        ("cd /other && ls", "cd /other && ls"),
+        ("cd /w/.. && ls", "cd /w/.. && ls"),
+        ("cd /w/x/.. && ls", "cd /w/x/.. && ls"),
+        ("cd /w || exit 1; make", "cd /w || exit 1; make"),
+        ("cd /w | ls", "cd /w | ls"),
+        ("cd /w & ls", "cd /w & ls"),
+        ("! cd /w && ls", "! cd /w && ls"),
+        ("cd /w > x && ls", "cd /w > x && ls"),
+        ("X=1 cd /w && ls", "X=1 cd /w && ls"),
+        ("cd $PWD && ls", "cd $PWD && ls"),
+        ("echo 'cd /w && ls'", "echo 'cd /w && ls'"),
+        ("(cd /w && ls)", "(cd /w && ls)"),
+        ("cd /w", "cd /w"),
+        ("cd /w &&", "cd /w &&"),
+        ("cd /w &&& rm x", "cd /w &&& rm x"),
+    ],
+)
+def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, shown: str) -> None:
+    assert display(command, "/w") == shown
+
+
+@pytest.mark.req("P-011")
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (
+            "cat > x.py <<'EOF'\nimport os\nos.remove('y')\nEOF\npython x.py && rm x.py",
+            "cat > x.py <<'EOF' … +4 lines, 2 of them input; also runs rm, python",
+        ),
+        ("set -e\nmkdir b\nmake", "set -e; mkdir b; make"),
+        ("for i in 1 2; do\n  rm $i\ndone", "for i in 1 2; do … +2 lines; also runs rm"),
+        ("# what it is for\nls\nrm x", "ls; rm x"),
+        ("ls # all\nrm x", "ls # all … +1 line; also runs rm"),
+        ("f() {\n rm x\n}\nf", "f() { … +3 lines; also runs rm, f"),
+        ("x" * 130, f"{'x' * 69} … +61 characters"),
+        ("a " * 60 + "&& rm x", f"{('a ' * 60)[:69]} … +58 characters; also runs rm"),
+        ("echo 'x\ny", "echo 'x … +1 line; not all of it is understood"),
+    ],
+)
+def test_of_what_is_long_there_is_a_gist_that_counts_and_names_the_rest(command: str, shown: str) -> None:
+    assert display(command, "/w") == shown
+
+
+@pytest.mark.req("P-011")
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("echo hi" + " " * 400 + "; rm x", "echo hi ⟨400 blanks⟩ ; rm x"),
+        ("echo \x1b]52;c;aGk=\x07", r"echo \x1b]52;c;aGk=\x07"),
+        ("echo \u202e x \u200b y", r"echo \u202e x \u200b y"),
+        ("echo a\trm", r"echo a\trm"),
+        ("echo a\rrm x", r"echo a\rrm x"),
+    ],
+)
+def test_what_would_hide_is_spelt_out(command: str, shown: str) -> None:
+    assert display(command, "/w") == shown
+
+
+@given(ANY, st.integers(16, 200))
+@example("cd /w&&" + "\n" * 3, 40)
+@example("f(){ :;};" * 50, 40)
+@settings(deadline=None)
+def test_it_is_one_line_for_any_text_and_shows_nothing_raw(command: str, most: int) -> None:
+    shown = display(command, "/w", most=most)
+    assert escaped(shown) == shown
+    assert columns(shown) <= max(most, 40) + 60
+
+
+@pytest.mark.req("P-011")
+@given(ANY)
+@settings(deadline=None)
+def test_in_full_every_line_is_there(command: str) -> None:
+    lines = display(command, "/w", full=True).split("\n")
+    given = command.strip("\n").split("\n")
+    assert len(lines) == len(given)
+    for line, original in zip(lines, given, strict=True):
+        assert escaped(line) == line
+        assert _without_blanks(line) == _without_blanks(escaped(original))
+
+
+@pytest.mark.req("P-011")
+@given(
+    st.lists(st.sampled_from(["rm x", "ls", "echo a > f", "cd /w", "mv a b", "cat <<E\nbody\nE", "# no", "(touch z)"]))
+)
+@settings(deadline=None)
+def test_in_full_no_command_that_changes_something_is_hidden(parts: list[str]) -> None:
+    text = "\n".join(parts)
+    shown = display(text, "/w", full=True)
+    for command in read(text, cwd="/w", home="/h").commands:
+        if changes(command):
+            assert text[command.start : command.end].strip() in shown
+
+
+LONG = "a" * 120
+
+
+@pytest.mark.req("P-011")
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("bash <<EOF\nrm -rf /home\nEOF", "bash <<EOF … +2 lines, 1 of them input; also runs rm"),
+        ("bash -s rm <<EOF\nrm -rf /\nEOF", "bash -s rm <<EOF … +2 lines, 1 of them input; also runs rm"),
+        ("cat <<EOF | bash\nrm -rf $X\nEOF", "cat <<EOF | bash … +2 lines, 1 of them input; also runs rm"),
+        ("f() { sh <<E\nrm x\nE\n}; f", "f() { sh <<E … +3 lines, 1 of them input; also runs rm, f"),
+        ("sudo \\\nrm -rf x", "sudo \\ … +1 line; also runs rm"),
+        (f"sudo rm {LONG}", f"sudo rm {LONG[:21]} … +99 characters"),
+        (f"find . {LONG} -exec rm {{}} +", f"find . {LONG[:22]} … +112 characters; also runs rm"),
+        (f"VAR={LONG} rm -rf x", f"VAR={LONG[:25]} … +104 characters; also runs rm"),
+        (f"ls {LONG} && /opt/rm -rf /", f"ls {LONG[:26]} … +111 characters; also runs /opt/rm"),
+        (f"/{LONG}/rm x", f"/{LONG[:28]} … +97 characters; also runs …/rm"),
+        (f"curl {LONG} | sh", f"curl {LONG[:24]} … +101 characters; also runs sh, something unknown"),
+        (
+            "ls > /etc/passwd\n> /etc/shadow\ncat x >> ~/.bashrc 2> /dev/null",
+            "ls > /etc/passwd … +2 lines; also runs cat; writes /etc/shadow, ~/.bashrc",
+        ),
+        ("while read x; do\n true\ndone > out", "while read x; do … +2 lines; also runs true; writes out"),
+        (f"echo {LONG} > f", f"echo {LONG[:24]} … +100 characters; writes f"),
+        ("echo hi" + " " * 400 + "; rm x" + "y" * 90, "echo hi … +496 characters; also runs rm"),
+    ],
+)
+def test_what_is_run_from_where_nobody_sees_it_is_named_and_so_is_what_is_written(command: str, shown: str) -> None:
+    assert display(command, "/w", most=80) == shown
+
+
+HIDERS = (
+    "{0} x", "bash <<E\n{0} x\nE", "cat <<E | sh\n{0}\nE", "sudo {0}", "sudo \\\n{0} x", "env A=1 {0} x",
+    "nice -n 5 {0}", "find . -exec {0} {{}} +", "xargs -n1 {0}", "sh -c '{0} x'", "echo `{0}`", "> {0}", "A=b {0}",
+    "if true; then\n{0}\nfi", "( {0} )", "echo " + "w " * 30 + "; {0}", "echo <({0})", "eval '{0} x'",
+    "{0} > /dev/null",
+)  # fmt: skip
+
+
+@pytest.mark.req("P-011")
+@given(st.lists(st.sampled_from(HIDERS), min_size=1, max_size=9), st.sampled_from(["\n", "\n\n"]), st.integers(40, 120))
+@example([HIDERS[1]], "\n", 40)
+@settings(deadline=None)
+def test_every_command_and_every_file_is_shown_named_or_counted(forms: list[str], between: str, most: int) -> None:
+    names = [f"name{number}" for number in range(len(forms))]
+    shown = display(between.join(form.format(name) for form, name in zip(forms, names, strict=True)), "/w", most=most)
+    missing = [name for name in names if name not in shown]
+    counted = sum(map(int, re.findall(r"(?:and|runs|writes) (\d+) (?:more|command|file)", shown)))
+    assert len(missing) <= counted
+
+
+def test_a_text_too_long_to_be_read_is_cut_and_says_so() -> None:
+    shown = display("echo x\n" * 100_000, "/w")
+    assert shown == "echo x … +99,999 lines; too long to be read here"
+
+
+def _without_blanks(line: str) -> str:
+    return re.sub(r" ⟨\d+ blanks⟩ |\s+", "", line)
