@@ -15,8 +15,8 @@ import pytest
 from nacre import Bash, Profile, Request, Session, ToolContext
 from nacre.keeper.client import run
 from nacre.keeper.client.connection import client
+from nacre.keeper.protocol.ending import GIVE_UP
 from nacre.keeper.protocol.procfs import children_of, look
-from nacre.keeper.server.run import GIVE_UP
 from nacre.result import Exited, TimedOut
 from tests.support.census import ready_shells
 from tests.support.hosts import run_host

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash
+from nacre.cli.info.doctor_check import Check
 from nacre.cli.info.engines import engines
-from nacre.cli.info.probes import Check
 from tests.cli.nacre_program import Nacre
 from tests.support.namespaces import BWRAP, skip_without_bubblewrap
 from tests.support.quoting import quote

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nacre.sandbox.kernel import landlock
-from nacre.sandbox.kernel.apply import prctl
 from nacre.sandbox.kernel.landlock import handled
+from nacre.sandbox.kernel.libc import prctl
 from tests.support.waiting import PATIENCE
 
 NO_NEW_PRIVS = 38

@@ -13,7 +13,8 @@ import platform
 import struct
 import sys
 
-from nacre.sandbox.kernel.apply import install, prctl
+from nacre.sandbox.kernel.apply import install
+from nacre.sandbox.kernel.libc import prctl
 from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 
 _DENIED = (

@@ -42,7 +42,8 @@ def program(calls: list[str]) -> bytes:
 
 
 def main(words: list[str]) -> None:
-    from nacre.sandbox.kernel.apply import install, prctl
+    from nacre.sandbox.kernel.apply import install
+    from nacre.sandbox.kernel.libc import prctl
 
     end = words.index("--")
     prctl(_PR_SET_NO_NEW_PRIVS, 1)

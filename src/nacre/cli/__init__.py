@@ -9,21 +9,13 @@ from __future__ import annotations
 import os
 import sys
 
+from nacre.cli.common.exit_codes import CLOSED, FAILED, INTERRUPTED, NOT_GUARDED, REFUSED, UNANSWERED
 from nacre.cli.common.messages import CannotWrite, put, put_json, say
 
 TYPE_CHECKING = False  # as in `nacre`: `typing` would take as long as the rest of `nacre --version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FAILED = 125
-UNANSWERED = 3
-"""FAILED, of the commands that answer with 0, 1 and 2."""
-NOT_GUARDED = 2
-"""FAILED, of a hook: to the agent any other code would mean that the command may run."""
-REFUSED = 126
-INTERRUPTED = 130
-CLOSED = 141
-"""As if ended by SIGPIPE."""
 
 _HELP = """\
 usage: nacre run [options] 'command'     run a shell command, supervised

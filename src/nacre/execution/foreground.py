@@ -17,7 +17,7 @@ from nacre.errors import InvalidRequest
 from nacre.keeper.client.events import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
 from nacre.keeper.client.handle import Elsewhere, Live
 from nacre.keeper.client.run import LiveRun
-from nacre.keeper.server.run import EXIT
+from nacre.keeper.protocol.ending import EXIT
 from nacre.protected_paths import Protection, restored
 from nacre.result import TaskRef
 from nacre.types import Plan, Request, ToolContext

@@ -9,8 +9,8 @@ import signal
 from typing import assert_never
 
 from nacre.keeper.client.events import LastWord, NeverBegan, Promoted, Stopped, Vanished
+from nacre.keeper.protocol.ending import CANCEL, LIMIT, TIMEOUT
 from nacre.keeper.protocol.shortages import LACKS
-from nacre.keeper.server.run import CANCEL, LIMIT, TIMEOUT
 from nacre.result import (
     Cancelled,
     Exited,

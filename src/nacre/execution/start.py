@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nacre.cancel import Cancel
 from nacre.keeper.client.events import Stopped
 from nacre.keeper.client.handle import Live, Stillborn
-from nacre.keeper.server.run import CANCEL, TIMEOUT
+from nacre.keeper.protocol.ending import CANCEL, TIMEOUT
 from nacre.types import Plan
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack, cast
 
+from nacre.base.preview import shown
 from nacre.errors import InvalidRequest
 from nacre.policy.compat_rules import actions, removals
 from nacre.policy.compat_rules.actions import deed
@@ -19,7 +20,6 @@ from nacre.policy.rule import Rule
 from nacre.profiles.answer_format import Fields
 from nacre.profiles.profile import READING, Profile
 from nacre.profiles.tool import Parameter, Tool
-from nacre.toolcall.arguments import shown
 from nacre.types import GIB, KIB, MIB, Limits
 from nacre.verdict import Decision
 

@@ -31,6 +31,7 @@ BELOW = STAR * 3
 LOST = "\ufdd9"
 """A text that was known, and too long to be kept."""
 
+KEYED = "\0"
 _HOLES = later(f"[{UNKNOWN}-{SELF}{LOST}]")
 _EMPTY = later(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
 _RUN = later(f"[{STAR}{QUESTION}]+")

@@ -9,10 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from nacre.base.preview import _SHOWN, shown
 from nacre.errors import InvalidRequest
-
-_SHOWN = 60
-"""Characters of a value that a message repeats."""
 
 
 class Arguments:
@@ -122,16 +120,3 @@ class Arguments:
 def bad(name: str, value: object, hint: str, *, code: str = "") -> InvalidRequest:
     """One argument that cannot be meant."""
     return InvalidRequest(code or f"bad_{name}", f"`{name}` is {shown(value)}.", field=name, hint=hint)
-
-
-def shown(value: object) -> str:
-    """A value in a message: as JSON has it, and not long."""
-    import json
-
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        text = "something of many levels"
-    except (TypeError, ValueError):
-        text = repr(value) if not isinstance(value, int) else "a number of thousands of digits"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

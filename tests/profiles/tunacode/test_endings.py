@@ -13,7 +13,7 @@ import pytest
 
 from nacre import Bash, Cancel, Result, ToolContext
 from nacre.compat.tunacode import BashText, ModelRetry, ShellNotFound, bash, make_bash
-from nacre.keeper.server.run import GIVE_UP
+from nacre.keeper.protocol.ending import GIVE_UP
 from nacre.profiles.tunacode import TUNACODE, tunacode
 from nacre.result import Cancelled, Captured, Lost, NotStarted, Outcome, OverLimit, Running, TimedOut
 from nacre.views.answers import answer

@@ -8,7 +8,7 @@ from collections import deque
 from nacre.cli.common.messages import put, put_json, say
 from nacre.cli.common.parser import Words, sort_out, whole
 from nacre.cli.common.usage import UsageError
-from nacre.cli.tasks.list import width
+from nacre.cli.tasks.table import width
 from nacre.config import configured
 from nacre.observe.audit import VARIABLE, Audit, default_path
 from nacre.observe.audit_reader import Record, Trail

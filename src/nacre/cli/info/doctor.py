@@ -12,7 +12,7 @@ from nacre.cli.common.messages import put, put_json
 from nacre.cli.common.usage import UsageError
 
 if TYPE_CHECKING:
-    from nacre.cli.info.probes import Check
+    from nacre.cli.info.doctor_check import Check
 
 _HELP = """\
 usage: nacre doctor [--json]

@@ -6,7 +6,7 @@ import os
 import shutil
 from importlib.metadata import PackageNotFoundError, version
 
-from nacre.cli.info.probes import Check
+from nacre.cli.info.doctor_check import Check
 from nacre.engines.bubblewrap import check
 from nacre.engines.guest.probe import said_by
 from nacre.engines.ray.cluster.connect import address_at_hand, has_token, knock, would_authenticate

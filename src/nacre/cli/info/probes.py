@@ -10,12 +10,11 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from typing import Literal
 
 from nacre import __version__
 from nacre.base import system
-from nacre.base.frozen import frozen
 from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
+from nacre.cli.info.doctor_check import Check
 from nacre.errors import NacreError
 from nacre.execution.limiter import default_capacity
 from nacre.keeper.protocol.proc_check import proc_problem
@@ -28,17 +27,6 @@ _FEW = 32
 _TRIAL = 20.0
 """Seconds. Only a machine in trouble needs so long for `true`."""
 _ORPHAN = "(sleep 60 >/dev/null 2>&1 &)"
-
-
-@frozen
-class Check:
-    name: str
-    status: Literal["ok", "missing", "failed", "low", "untested", "off", "on"]
-    detail: str = ""
-    remedy: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        return {"name": self.name, "status": self.status, "detail": self.detail, "remedy": self.remedy}
 
 
 def examine() -> tuple[bool, list[Check]]:

@@ -18,7 +18,7 @@ from nacre.approval.approve import NOBODY
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.cancel import Cancel
-from nacre.cli import CLOSED, FAILED
+from nacre.cli.common.exit_codes import CLOSED, FAILED
 from nacre.cli.common.messages import put, put_json, say
 from nacre.cli.run import saved_output
 from nacre.cli.run.approval import approver

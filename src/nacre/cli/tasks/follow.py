@@ -12,7 +12,7 @@ from typing import NoReturn
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import write_all
 from nacre.cli.common.terminal import is_ready
-from nacre.cli.tasks.output import Bytes, JsonLines
+from nacre.cli.tasks.output_writers import Bytes, JsonLines
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.tasks import Tasks
 

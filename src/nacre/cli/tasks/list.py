@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
-from nacre.cli.common.messages import put, put_json, say, takes_utf8
+from nacre.cli.common.messages import put, put_json, say
 from nacre.cli.common.parser import sort_out
 from nacre.cli.common.terminal import has_colour
+from nacre.cli.tasks.table import nothing, table, width
 from nacre.cli.tasks.task_selection import tasks_of
-from nacre.views.console.task_table import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +36,6 @@ A narrow terminal shows fewer columns. What a command holds beside plain text is
 
 exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 """
-_NO_TERMINAL = 500
-"""Columns, where nobody says."""
 
 
 def tasks(words: list[str]) -> int:
@@ -71,19 +67,3 @@ def _in_colour(found: list[Task]) -> str:
 
     shown = look()
     return render(task_table(found, shown), shown)
-
-
-def table(tasks: list[Task], width: int) -> list[str]:
-    """Lines without colour, as whoever is at stdout takes them."""
-    return listing(tasks, width, utf8=takes_utf8(1)).lines
-
-
-def width() -> int:
-    try:
-        return os.get_terminal_size(1).columns or _NO_TERMINAL
-    except OSError:
-        return _NO_TERMINAL
-
-
-def nothing(directory: str, *, all: bool) -> str:
-    return f"There are no tasks in {directory}." if all else "No task is running; `nacre tasks --all` lists the others."

@@ -5,21 +5,15 @@ On a terminal, colours and lines stay what they are, and every other command to 
 
 from __future__ import annotations
 
-import os
-
-from nacre.cli.common.messages import CannotWrite, encoded, put, put_json, say, write_all
+from nacre.cli.common.messages import put
 from nacre.cli.common.parser import sort_out, whole
+from nacre.cli.tasks.output_writers import Bytes, JsonLines
 from nacre.cli.tasks.task_selection import tasks_of
 from nacre.tasks.store.log_reader import LIMIT
-from nacre.views.console.escape import Screen
-from nacre.views.console.task_status import sentence_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from nacre.tasks.store.log_reader import Output
-    from nacre.tasks.store.task import Task
     from nacre.tasks.tasks import Tasks
 
 _HELP = """\
@@ -79,78 +73,3 @@ def _write_rest(tasks: Tasks, id: str, read: Output, to: Bytes | JsonLines) -> N
     while read.more and read.cursor < stop:
         read = tasks.output(id, since=read.cursor, limit=min(LIMIT, stop - read.cursor))
         to.write(read)
-
-
-class JsonLines:
-    in_parts = True
-    reset = ""
-
-    def write(self, read: Output) -> None:
-        put_json(_data(read))
-
-    def end(self, *, interrupted: bool = False) -> None:
-        pass
-
-
-def _data(read: Output) -> dict[str, Any]:
-    return {
-        "task": read.task.to_dict(),
-        "text": read.text,
-        "start": read.start,
-        "cursor": read.cursor,
-        "dropped": read.dropped,
-        "skipped": read.skipped,
-        "more": read.more,
-    }
-
-
-class Bytes:
-    """The bytes themselves."""
-
-    in_parts = False
-
-    def __init__(self) -> None:
-        self._screen = Screen() if os.isatty(1) else None
-        self._task: Task | None = None
-        self._cursor = 0
-        self._line_open = False
-
-    @property
-    def reset(self) -> str:
-        """What a terminal has to be sent if this is all."""
-        return "" if self._screen is None else self._screen.reset
-
-    def write(self, read: Output) -> None:
-        if read.dropped:
-            self._say(f"{read.dropped:,} bytes before byte {read.start:,} were not kept")
-        self._task, self._cursor = read.task, read.start  # whoever interrupts us reads some twice rather than never
-        self._put(read.data if self._screen is None else self._screen.show(read.data))
-        self._cursor = read.cursor
-        if read.data:
-            self._line_open = not read.data.endswith(b"\n")
-
-    def end(self, *, interrupted: bool = False) -> None:
-        """How it stands. `interrupted`: by a person, and the terminal shows that."""
-        if interrupted and os.isatty(2):
-            put("\n", to=2)
-            self._line_open = False
-        if self._screen is not None:
-            self._put(self._screen.end())
-        if self._task is not None:
-            self._say(f"{sentence_on(self._task)}; to read on: --since {self._cursor}")
-            for note in self._task.notes:
-                self._say(note)
-
-    def _put(self, data: bytes | str) -> None:
-        try:
-            write_all(1, data if isinstance(data, bytes) else encoded(data, 1))
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise CannotWrite(error.strerror) from error
-
-    def _say(self, text: str) -> None:
-        if self._line_open and os.isatty(1) and os.isatty(2):
-            put("\n", to=2)
-            self._line_open = False
-        say(text)

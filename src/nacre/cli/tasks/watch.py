@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from nacre.cli.common.messages import CannotWrite, put, put_json
 from nacre.cli.common.terminal import is_dumb
-from nacre.cli.tasks.list import nothing, table, width
+from nacre.cli.tasks.table import nothing, table, width
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
 

@@ -28,7 +28,7 @@ from nacre.keeper.client.connection import Folder
 from nacre.keeper.client.events import LastWord, NeverBegan, Stopped, Vanished
 from nacre.keeper.client.handle import Stillborn
 from nacre.keeper.client.run import LiveRun
-from nacre.keeper.server.run import EXIT
+from nacre.keeper.protocol.ending import EXIT
 from nacre.planning.access import wanted_for
 from nacre.planning.paths import directory_for, workspace_of
 from nacre.planning.validate import absolute

@@ -18,7 +18,7 @@ from nacre.keeper.client.events import LastWord, NeverBegan, Stopped, Vanished, 
 from nacre.keeper.client.handle import Stillborn
 from nacre.keeper.client.run import LiveRun, start
 from nacre.keeper.protocol.bootstrap import MARK
-from nacre.keeper.server.run import EXIT
+from nacre.keeper.protocol.ending import EXIT
 from nacre.result import Process
 from nacre.types import Plan
 

@@ -25,7 +25,7 @@ from nacre.engines.ray.placement.slots import Places
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.execution.start import unless_cancelled
 from nacre.keeper.client.events import Happening, Printed, Stopped, Vanished
-from nacre.keeper.server.run import CANCEL
+from nacre.keeper.protocol.ending import CANCEL
 from nacre.result import TaskRef
 from nacre.types import Plan
 

@@ -23,13 +23,13 @@ from nacre.base.temp_dir import is_free, is_own_directory, make_directory, new_n
 from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.client.launch import check_machine, handle_of, spawn_keeper
 from nacre.keeper.client.orphans import kill_orphans
+from nacre.keeper.protocol.bootstrap import TEXT_MAX
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.messages import CLEAN, Start, environment_block, environment_names
 from nacre.keeper.protocol.proc_check import UNFIT
 from nacre.keeper.protocol.procfs import is_ending
 from nacre.keeper.protocol.shortages import LACKS
 from nacre.keeper.protocol.task_dir import SCRATCH
-from nacre.keeper.spawn.shell import TEXT_MAX
 from nacre.types import Plan
 
 _COUNTER_BITS = 22

@@ -14,7 +14,7 @@ from nacre.errors import KeeperFailed
 from nacre.keeper.protocol.messages import MAIN_FD
 from nacre.keeper.protocol.proc_check import proc_problem
 from nacre.keeper.protocol.shortages import LACKS
-from nacre.keeper.spawn.shell import DEFAULT_SIGNALS
+from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
 
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", system.PORTABLE_FLAG)
 """All the environment that the keeper gets: every command of this user may be able to read it."""

@@ -8,8 +8,8 @@ import signal
 import time
 
 from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.ending import GIVE_UP
 from nacre.keeper.protocol.signals import send_signal
-from nacre.keeper.server.run import GIVE_UP
 from nacre.result import Process
 
 _AT_ONCE = 0.2

@@ -10,7 +10,7 @@ from nacre.errors import KeeperFailed
 from nacre.keeper.client import connection as keepers
 from nacre.keeper.client.connection import Asked, Folder
 from nacre.keeper.client.events import LastWord, NeverBegan, Stopped, never_began
-from nacre.keeper.server.run import CANCEL
+from nacre.keeper.protocol.ending import CANCEL
 from nacre.types import Plan
 
 _BUSY = 0.002

@@ -34,10 +34,10 @@ from nacre.keeper.client.handle import Beyond, Stillborn
 from nacre.keeper.client.orphans import end_orphans, kill_orphans
 from nacre.keeper.client.pipe_reader import Intake
 from nacre.keeper.client.request import Asking
+from nacre.keeper.protocol.ending import ENDER, GIVE_UP
 from nacre.keeper.protocol.messages import CANCEL, Adoption
 from nacre.keeper.protocol.private_tmpdir import remove_tree
 from nacre.keeper.protocol.procfs import computed, is_ending, look
-from nacre.keeper.server.run import ENDER, GIVE_UP
 from nacre.result import StreamName
 from nacre.types import Plan
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 GATE_FD, TEXT_FD, STATE_FD = 9, 8, 63
 """Open while the command comes in; the last only in a session, and until its end."""
+TEXT_MAX = 4000
+"""Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
 GO, GO_LONG = b"\0", b"\n"
 """After the text; or alone, when that is a file of its own."""
 GO_DEFERRED = b"\n"

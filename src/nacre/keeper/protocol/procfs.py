@@ -350,3 +350,14 @@ def _ps(*arguments: str) -> list[str]:
     except ChildProcessError:
         pass  # the host ignores SIGCHLD
     return lines
+
+
+_boot_id: str | None = None
+
+
+def boot_id() -> str:
+    """Tells one start of the machine from another; nothing where there is no such thing."""
+    global _boot_id
+    if not _boot_id:  # there may have been no descriptor to look with
+        _boot_id = read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
+    return _boot_id

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
 from nacre.keeper.protocol.task_dir import NOTES, PROTECTION
-from nacre.keeper.spawn.shell import DEFAULT_SIGNALS
 
 RESTORE_MAX_S = 30.0
 """Seconds after which a task is said to have ended, whatever the program does."""

@@ -17,6 +17,7 @@ TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
 _GIVE_UP_CPU_S = 2.0
 """Seconds of computing that everything else may have to wait while a run is stopped that does not stop growing."""
 

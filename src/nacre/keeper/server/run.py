@@ -14,6 +14,7 @@ import time
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.ending import ENDER, EXIT, GIVE_UP, LIMIT
 from nacre.keeper.protocol.messages import ENDED, GOING, Start
 from nacre.keeper.protocol.procfs import Seen
 from nacre.keeper.protocol.signals import send_signal, stop, stop_tree
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from nacre.keeper.server.task_record import Record
 
-GIVE_UP = 1.0
-"""Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
 _FREEZE = 0.0005
 _FREEZE_ROUNDS = 5 if LINUX else 0
 """Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
@@ -43,15 +42,10 @@ _FED = 2
 """Ticks of computing, a hundredth of a second each, after which it goes on with what it has to do."""
 _MANY = 16
 """Such processes that are more than these are not about to end: they grow."""
-ENDER = 15.0
-"""Seconds that an ender may take beyond the grace: it may have to ask another program, which may be busy."""
 _REMIND = 1.0
 _NOTE = 1 << 16
 _LOOK_SOON = 0.01
 _LOOK_AGAIN = 0.05
-
-EXIT, TIMEOUT, CANCEL, LIMIT, KILL = b"exit", b"timeout", b"cancel", b"limit", b"kill"
-"""Why a run ended. After LIMIT stands which one, how much it allows and how much was used; after KILL, who asked."""
 
 
 class Run:

@@ -19,6 +19,7 @@ import time
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel, close_all
+from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
 from nacre.keeper.protocol.messages import ADOPT, ADOPTED, CLEAN, FAILED, START, Adoption, Garbled, Start
 from nacre.keeper.protocol.private_tmpdir import finish_removing, remove_scratch, remove_tree
 from nacre.keeper.protocol.signals import stop
@@ -26,7 +27,7 @@ from nacre.keeper.protocol.task_dir import STDIN
 from nacre.keeper.server.drain import drain
 from nacre.keeper.server.pending import CalledOff, Early
 from nacre.keeper.server.priority import precede
-from nacre.keeper.server.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
+from nacre.keeper.server.run import Run
 from nacre.keeper.server.starter import Launcher, too_many
 from nacre.keeper.server.startup_check import going
 from nacre.keeper.server.supervisor import BECOMING, Care, note

@@ -10,10 +10,11 @@ import os
 import time
 
 from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.ending import CANCEL
 from nacre.keeper.protocol.messages import FAILED, STARTED, Garbled, Start, environment_of
 from nacre.keeper.protocol.shortages import LACKS
 from nacre.keeper.server.pending import CalledOff, Early
-from nacre.keeper.server.run import CANCEL, ended
+from nacre.keeper.server.run import ended
 from nacre.keeper.server.supervisor import Care
 from nacre.keeper.server.task_record import Record
 from nacre.keeper.spawn.shell import Shell, spawn

@@ -11,6 +11,7 @@ import time
 
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.ending import GIVE_UP, KILL
 from nacre.keeper.protocol.messages import Start
 from nacre.keeper.protocol.private_tmpdir import remove_scratch
 from nacre.keeper.protocol.restore_paths import RESTORE_MAX_S, UNRESTORED, read_notes, spawn_restorer
@@ -18,7 +19,7 @@ from nacre.keeper.protocol.signals import send_signal
 from nacre.keeper.server.drain import drain_rest
 from nacre.keeper.server.event_loop import Loop
 from nacre.keeper.server.priority import precede
-from nacre.keeper.server.run import GIVE_UP, KILL, Run
+from nacre.keeper.server.run import Run
 from nacre.keeper.server.task_record import oom_kills
 from nacre.keeper.server.task_status import account
 from nacre.keeper.spawn.standby_shells import Spare

@@ -11,6 +11,7 @@ import time
 
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
+from nacre.keeper.protocol.procfs import boot_id
 from nacre.keeper.protocol.task_dir import LIVE, PROCESS, RESERVED, STATUS, VERSION
 from nacre.keeper.protocol.task_log import Log
 from nacre.keeper.server.control_socket import Control
@@ -156,17 +157,6 @@ class Record:
         finally:
             os.close(fd)
         return True
-
-
-_boot_id: str | None = None
-
-
-def boot_id() -> str:
-    """Tells one start of the machine from another; nothing where there is no such thing."""
-    global _boot_id
-    if not _boot_id:  # there may have been no descriptor to look with
-        _boot_id = procfs.read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
-    return _boot_id
 
 
 def oom_kills() -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
-from nacre.keeper.server.run import CANCEL, KILL, LIMIT, TIMEOUT, Run
+from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
+from nacre.keeper.server.run import Run
 from nacre.keeper.server.task_record import quoted
 
 

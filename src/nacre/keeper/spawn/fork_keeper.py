@@ -11,8 +11,7 @@ from nacre.base.system import become_keeper, open_descriptors
 from nacre.keeper.protocol import private_tmpdir
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.messages import FAILED, MAIN_FD, Start
-from nacre.keeper.protocol.procfs import keep_place
-from nacre.keeper.server.task_record import boot_id
+from nacre.keeper.protocol.procfs import boot_id, keep_place
 from nacre.keeper.spawn.shell import FIRST_FREE_FD, PLACE_FD
 
 TYPE_CHECKING = False  # see wire.py

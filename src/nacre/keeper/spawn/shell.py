@@ -29,6 +29,7 @@ from nacre.keeper.protocol.bootstrap import (
 from nacre.keeper.protocol.messages import Start, environment_of
 from nacre.keeper.protocol.private_tmpdir import make_scratch, remove_scratch
 from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, read
+from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
 from nacre.keeper.spawn.child_process import forked
 from nacre.keeper.spawn.thread import aside
 
@@ -36,8 +37,6 @@ TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from nacre.sandbox.kernel.ruleset import Confinement
 
-TEXT_MAX = 4000
-"""Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
 
 FIRST_FREE_FD = 64
 """The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
@@ -45,7 +44,6 @@ PLACE_FD = 62
 """One of those that is no target either."""
 
 _NICE = os.getpriority(os.PRIO_PROCESS, 0)
-DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
 class Shell:

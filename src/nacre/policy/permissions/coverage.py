@@ -16,8 +16,8 @@ from posixpath import join, normpath
 from nacre.base.frozen import replace
 from nacre.base.lazy_regex import later
 from nacre.policy.facts.harmless import COMMANDS, GUARDS
+from nacre.policy.permissions.command_words import says, written
 from nacre.policy.permissions.globs import fits
-from nacre.policy.permissions.match import says, written
 from nacre.policy.permissions.patterns import STAR, Pattern, program
 from nacre.shell import Command, Script
 from nacre.shell.interpreter.budget import PATIENCE

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.policy.permissions.command_words import says, written
 from nacre.policy.permissions.globs import fits
-from nacre.policy.permissions.patterns import SEPARATOR, STAR, Pattern, Permissions, pattern_of
+from nacre.policy.permissions.patterns import STAR, Pattern, Permissions, pattern_of
 from nacre.shell import Command, Script
 from nacre.shell.option_tables import SHAPES
 from nacre.shell.symbolic import could_be, has_glob, least
@@ -32,7 +32,6 @@ class Permit:
 
 
 NOTHING = Permit()
-_HOME = later(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)")
 
 
 def permit(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
@@ -125,13 +124,6 @@ def _assigning(name: str, about: dict[str, list[Pattern]]) -> Iterator[Pattern]:
             yield from patterns
 
 
-def says(pattern: Pattern, words: tuple[str, ...], home: str) -> bool:
-    """Whether these words are what it names. `~` and `$HOME` in a rule are what they are in a command."""
-    text = SEPARATOR.join(words)
-    named = SEPARATOR.join([_HOME.sub(lambda _: home, word) for word in pattern.words])
-    return fits(named.split(STAR), text) or (pattern.more and fits([*(named + SEPARATOR).split(STAR), ""], text))
-
-
 def _said(command: Command, pattern: Pattern) -> Iterator[tuple[str, ...]]:
     """Its words, in all the ways in which somebody may have meant them who denies them."""
     words = tuple(_taken(word, pattern) for word in (command.name, *command.args))
@@ -193,10 +185,3 @@ def _overwritten(command: Command) -> Iterator[tuple[str, ...]]:
 def _taken(word: str, pattern: Pattern) -> str:
     """A word that is a glob is taken for one that the rule names."""
     return next((name for name in pattern.words if could_be(word, name)), word) if has_glob(word) else word
-
-
-def written(command: Command) -> tuple[str, ...]:
-    """Its redirections that write, as words."""
-    return tuple(
-        word for each in command.redirects if each.writes for word in (f"{each.descriptor}{each.operator}", each.target)
-    )

@@ -11,7 +11,7 @@ import struct
 
 from nacre.base.mount_table import read_mount_table
 from nacre.sandbox.kernel import landlock
-from nacre.sandbox.kernel.libc import call
+from nacre.sandbox.kernel.libc import call, prctl
 from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
 from nacre.sandbox.kernel.syscalls import NUMBERS
 
@@ -50,15 +50,6 @@ def confine(wanted: Confinement, scratch: bytes) -> None:
         set_capabilities(0)
     if wanted.filter:
         install(wanted.filter)
-
-
-def prctl(option: int, value: int, address: bytes | int = 0) -> None:
-    """Python has no name for it."""
-    import ctypes
-
-    if ctypes.CDLL(None, use_errno=True).prctl(option, ctypes.c_ulong(value), address, 0, 0) < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
 
 
 def install(program: bytes) -> None:

@@ -25,3 +25,12 @@ def call(number: int, *arguments: int | bytes | Array[c_char]) -> int:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
     return answer
+
+
+def prctl(option: int, value: int, address: bytes | int = 0) -> None:
+    """Python has no name for it."""
+    import ctypes
+
+    if ctypes.CDLL(None, use_errno=True).prctl(option, ctypes.c_ulong(value), address, 0, 0) < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))

@@ -16,7 +16,7 @@ _PR_SET_DUMPABLE = 4
 
 def enter_user_namespace() -> None:
     """OSError: it is forbidden here, or this process has more than one thread."""
-    from nacre.sandbox.kernel.apply import prctl
+    from nacre.sandbox.kernel.libc import prctl
 
     uid, gid = os.geteuid(), os.getegid()
     call(NUMBERS[os.uname().machine]["unshare"], _CLONE_NEWUSER)

@@ -6,8 +6,8 @@ import re
 
 from nacre.base.lazy_regex import later
 from nacre.shell.interpreter.expand import Expander
-from nacre.shell.interpreter.state import KEYED, State
-from nacre.shell.symbolic import SOME, globbed, source
+from nacre.shell.interpreter.state import State
+from nacre.shell.symbolic import KEYED, SOME, globbed, source
 from nacre.shell.syntax.nodes import Assignment, Literal, Word
 from nacre.shell.values.arrays import effort, elements, listed, stored
 from nacre.shell.values.values import Value

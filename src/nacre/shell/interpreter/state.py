@@ -15,8 +15,6 @@ from nacre.shell.values.positional import Lists, chosen, together
 from nacre.shell.values.positional import effort as listed_effort
 from nacre.shell.values.values import Value, either
 
-KEYED = "\0"
-
 _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
 """Variables that have a value of the shell's own until they are set."""
 TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))

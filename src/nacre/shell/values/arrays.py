@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from nacre.base.lazy_regex import later
-from nacre.shell.interpreter.state import KEYED
-from nacre.shell.symbolic import UNKNOWN, has_glob, whole
+from nacre.shell.symbolic import KEYED, UNKNOWN, has_glob, whole
 from nacre.shell.values.values import Value
 
 _INDEX = later(r"-?[0-9]{1,18}")

@@ -27,7 +27,7 @@ from nacre.execution.foreground import Following
 from nacre.keeper.client.connection import private_directory
 from nacre.keeper.client.events import Happening, Printed, Stopped
 from nacre.keeper.client.handle import Live
-from nacre.keeper.server.run import CANCEL
+from nacre.keeper.protocol.ending import CANCEL
 from nacre.protected_paths import Protection, remember, restored
 from nacre.result import Event
 from nacre.tasks.tasks import Tasks
