@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from bench.foundation import asyncio_way
 from bench.measure import HERE, Row, ms
 from nacre import Bash
-from nacre.bash import ending
+from nacre.execution.finish import ending
 from nacre.keeper.client.connection import client
 from tests.support.census import fds, memory
 

@@ -15,8 +15,8 @@ import nacre.execution.passthrough  # with `get_ready`, what `call` loads before
 import nacre.toolcall.parse  # noqa: F401
 from faults.count import COUNT, COUNTED, PATIENCE
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
-from nacre.bash import ending
 from nacre.errors import KeeperFailed
+from nacre.execution.finish import ending
 from nacre.result import Exited, NotStarted, Result, Running, TimedOut
 from nacre.tasks import Tasks
 from nacre.types import Access, Leftovers

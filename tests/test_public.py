@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nacre
-from nacre.call import Options
+from nacre.bash import Options
 from nacre.types import Request, ToolContext
 from tests.support.hosts import run_host
 

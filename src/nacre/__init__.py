@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nacre.approval.check import check
-    from nacre.bash import Bash
-    from nacre.call import run, run_sync
+    from nacre.bash import Bash, run, run_sync
     from nacre.cancel import Cancel
     from nacre.errors import AccessUnavailable, CommandFailed, InvalidRequest, NacreError
     from nacre.policy.policy import Policy
@@ -74,8 +73,8 @@ _HOMES = {
     "ToolContext": "types",
     "Verdict": "verdict",
     "check": "approval.check",
-    "run": "call",
-    "run_sync": "call",
+    "run": "bash",
+    "run_sync": "bash",
 }
 
 

@@ -9,48 +9,50 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from nacre.approval.approve import permission
-from nacre.base.frozen import frozen, replace
+from nacre.base.frozen import frozen, names_in, replace
 from nacre.base.heap import note_output
-from nacre.base.system import payload
-from nacre.base.threads import beside
-from nacre.capture import Collector
+from nacre.base.threads import blocking
+from nacre.cancel import Cancel
 from nacre.engines import LOCAL, Engine, Live
-from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
-from nacre.execution.exit_state import told
+from nacre.execution.finish import (
+    collector_for,
+    ending,
+    file_for_stages,
+    lacking,
+    settled,
+    stages_of,
+    still_enforced,
+    unrun,
+)
 from nacre.execution.foreground import Following
 from nacre.execution.limiter import Gate
 from nacre.execution.outcome import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
 from nacre.execution.start import started
-from nacre.keeper.client.connection import private_directory
-from nacre.keeper.client.events import Began, NeverBegan, Printed, Promoted, Stopped, Vanished, never_began
+from nacre.keeper.client.events import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
 from nacre.keeper.client.handle import Stillborn
 from nacre.keeper.protocol.shortages import LACKS
 from nacre.observe.dispatch import Watch, implied_by_environment, watched, watching
 from nacre.observe.events import Observer
 from nacre.planning.access import has_scratch
-from nacre.planning.plan import hidden_for, plan_for, spill_name
-from nacre.planning.validate import absolute
+from nacre.planning.plan import hidden_for, plan_for
 from nacre.profiles import DEFAULT, Profile, named
 from nacre.protected_paths import Protection, remember
-from nacre.redact.redactor import Hidden
-from nacre.result import Cancelled, Chunk, Ended, Event, Exited, NotStarted, Outcome, Result, Stage, Started
-from nacre.types import Access, Limits, Plan, Request, ToolContext
+from nacre.result import Cancelled, Chunk, Ended, Event, Exited, NotStarted, Result, Started
+from nacre.toolcall.answer import answered
+from nacre.types import Access, Leftovers, Limits, Mode, Network, Plan, Request, StrPath, ToolContext
+from nacre.verdict import Verdict
 
 if TYPE_CHECKING:
     from nacre.toolcall.schema import Dialect
     from nacre.views.answers import Answer
-
-_LATE = 1.0
-"""Seconds after the grace that a keeper may take to end a run."""
-_SHORT = 4000
-"""Bytes of output that are told sooner than a thread is started for it."""
 
 
 @frozen
@@ -260,94 +262,75 @@ class Bash:
         )
 
 
-def lacking(error: OSError) -> NeverBegan:
-    """There is no descriptor, most likely."""
-    return never_began(error)
+class Options(TypedDict, total=False):
+    """See `Request` and `ToolContext`."""
+
+    description: str
+    mode: Mode
+    timeout: float | None
+    yield_after: float | None
+    cwd: StrPath | None
+    env: Mapping[str, str]
+    clear_env: bool
+    stdin: str | bytes | None
+    open_stdin: bool
+    merge: bool
+    leftovers: Leftovers | None
+    working_dir: StrPath | None
+    workspace: StrPath | None
+    cancel: Cancel | None
+    access: Access
+    network: Network
+    unix_sockets: bool
+    writable: tuple[StrPath, ...]
+    protected: tuple[StrPath, ...]
+    unprotected: tuple[str, ...]
+    hidden: tuple[StrPath, ...]
+    strict: bool
+    allow_partial: bool
+    output_dir: StrPath | None
+    spill_dir: StrPath | None
+    conversation_id: str
+    caller: str
+    allowed_paths: tuple[StrPath, ...]
+    approve: Callable[[Verdict], Awaitable[bool] | bool] | None
+    limits: Limits
+    secrets: tuple[str, ...]
+    pass_env: tuple[str, ...]
+    login_env: bool
 
 
-async def answered(
-    profile: Profile,
-    arguments: Mapping[str, Any] | str,
-    ctx: ToolContext,
-    stream: Callable[[Request, ToolContext], AsyncGenerator[Event, None]],
-) -> Answer:
-    from nacre.execution.passthrough import passed_on
-    from nacre.toolcall.parse import understood
-    from nacre.views.answers import answer, get_ready, problem
-
-    get_ready(profile.view)
-    asked = None
-    try:
-        asked = understood(arguments, profile)
-        events = stream if asked.capture else passed_on(stream)
-        result = await ending(events(asked.request, ctx))
-    except InvalidRequest as error:
-        view = None if asked is None else profile.view  # what the schema forbids is no call, and has no output
-        hidden = Hidden(ctx.secrets, host_environment())
-        return problem(error, view, complaint=profile.tool.complaint, hidden=hidden)
-    place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
-    directory = None if place is None else absolute(place, "output_dir")
-    name = spill_name(ctx.conversation_id)
-    told = partial(answer, result, profile.view, directory=directory, name=name)
-    return told() if result.seen < _SHORT else await beside(told)  # it may read the spill
+_OF_REQUEST = frozenset(names_in(Request))
 
 
-def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
-    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
+_OF_CONTEXT = frozenset(names_in(ToolContext))
 
 
-def still_enforced(plan: Plan, guard: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
-    """The rules that the kernel has enforced to the end of the run, here or `elsewhere`."""
-    unheld = elsewhere if guard is None else elsewhere | guard.unheld
-    return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
+@cache
+def shared_bash() -> Bash:
+    return Bash()
 
 
-async def settled(run: Live, following: Following, grace: float) -> list[str]:
-    """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
-    try:
-        if run.listening:  # what an ended one has left running stays
-            run.cancel()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace + _LATE):
-                while run.listening:
-                    await run.next()
-    finally:
-        run.close()
-        undone = await following.restore()
-    return undone
-
-
-def file_for_stages(plan: Plan) -> int | None:
-    """Where the shell tells how each command of its last pipeline ended."""
-    if plan.stages:
-        with contextlib.suppress(OSError):  # no descriptor left: then nobody is told
-            return payload(b"")
-    return None
-
-
-def stages_of(plan: Plan, state: int | None) -> tuple[Stage, ...]:
-    """How each command of its last pipeline ended, if the shell has told."""
-    if state is None or not plan.stages:
-        return ()
-    codes = told(state).stages
-    return tuple(map(Stage, plan.stages, codes)) if len(codes) == len(plan.stages) else ()
-
-
-def collector_for(plan: Plan) -> Collector:
-    return Collector(
-        limit=plan.output,
-        spill=plan.spill,
-        directory=private_directory if plan.spill_dir is None else lambda: str(plan.spill_dir),
-        name=plan.spill_name,
-        merge=plan.merge,
+def split(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContext]:
+    """Keyword arguments sorted into the two values they belong to."""
+    for name in options:
+        if name not in _OF_REQUEST | _OF_CONTEXT:
+            near = difflib.get_close_matches(name, _OF_REQUEST | _OF_CONTEXT, n=1)
+            raise TypeError(f"run() has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if options.get("cwd") is not None and options.get("workspace") is None:
+        # here it is a programmer who says it, and not a model
+        options = {**options, "workspace": os.path.join(options.get("working_dir") or "", options["cwd"])}
+    return (
+        Request(command, **{name: value for name, value in options.items() if name in _OF_REQUEST}),
+        ToolContext(**{name: value for name, value in options.items() if name in _OF_CONTEXT}),
     )
 
 
-async def ending(stream: AsyncGenerator[Event, None]) -> Result:
-    """Consume a stream for its result; to its very end, or its last step would be left to the event loop."""
-    result = None
-    async for event in stream:
-        if isinstance(event, Ended):
-            result = event.result
-    assert result is not None, "a stream ends with Ended"
-    return result
+async def run(command: str, **options: Unpack[Options]) -> Result:
+    """Run one command to its end."""
+    return await shared_bash().run(*split(command, options))
+
+
+def run_sync(command: str, **options: Unpack[Options]) -> Result:
+    """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
+    return blocking(shared_bash().run(*split(command, options)))

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
 from nacre.base.system import payload
-from nacre.bash import Bash, Carry, answered, ending
+from nacre.bash import Bash, Carry
 from nacre.environment import deferred_names
 from nacre.errors import InvalidRequest
 from nacre.execution.exit_state import told
+from nacre.execution.finish import ending
 from nacre.execution.limiter import Gate
 from nacre.keeper.client.connection import lies_in_private_directory
 from nacre.keeper.protocol.procfs import TAG_VARIABLE
 from nacre.planning.paths import current
 from nacre.planning.pipestatus import can_be_asked
 from nacre.result import Ended, Event, Exited, Result, Running
+from nacre.toolcall.answer import answered
 from nacre.types import Plan, Request, ToolContext
 
 if TYPE_CHECKING:

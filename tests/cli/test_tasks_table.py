@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.ansi.width import columns
-from nacre.base.units import size, span
+from nacre.base.units import short_size, short_span, size, span
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
 from nacre.tasks.store.task import State, Task
-from nacre.views.amounts import short_size, short_span
 from nacre.views.console.capabilities import Look
 from nacre.views.console.escape import Screen, escaped, fit
 from nacre.views.console.task_table import listing

@@ -10,12 +10,12 @@ import threading
 import pytest
 
 from nacre import Bash, Cancel, Session, ToolContext
-from nacre.bash import ending
 from nacre.engines.ray import RayEngine
 from nacre.engines.ray.cluster.connection import Connection
 from nacre.engines.ray.node import agent_pool
 from nacre.engines.ray.placement.leases import Leases
 from nacre.engines.ray.placement.resources import Lease
+from nacre.execution.finish import ending
 from nacre.result import Chunk, Exited, Lost
 from tests.ray.conftest import Machines, Made
 from tests.support.census import is_alive, parent_and_session

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request, ToolContext
-from nacre.bash import ending
 from nacre.engines.ray import RayEngine
+from nacre.execution.finish import ending
 from nacre.result import Chunk, Ended, Exited, Lost, Result
 from tests.ray.conftest import Machines
 from tests.support.lifeline import Gate, Lifeline

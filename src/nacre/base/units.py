@@ -1,4 +1,4 @@
-"""Sizes and times as people write them in, numbers out. Pure."""
+"""Sizes and durations: parsed from what people write, formatted as short as they write them. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from nacre.base.lazy_regex import later
 
 _SIZE = later(r"(\d{1,15}(?:\.\d{1,9})?) ?([kmgtKMGT]?)(?:[iI]?[bB])?")
 _SPAN = later(r"(\d{1,15}(?:\.\d{1,9})?) ?(ms|s|m|min|h|d|)")
+_SIZE_UNITS = "KMGTPE"
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -19,3 +20,28 @@ def span(word: str) -> float | None:
     """`90`, `1.5`, `300ms`, `5m`, `7d`, in seconds."""
     found = _SPAN.fullmatch(word)
     return None if found is None else float(found[1]) * _UNITS[found[2]]
+
+
+def short_size(count: int) -> str:
+    """In at most five characters: `999`, `1.2K`, `64M`."""
+    value, unit = float(count), ""
+    for name in _SIZE_UNITS:
+        if value < 999.5:
+            break
+        value, unit = value / 1024, name
+    return f"{value:.1f}{unit}" if unit and value < 9.95 else f"{value:.0f}{unit}"
+
+
+def short_span(seconds: float) -> str:
+    """In at most six characters: `4.2s`, `42s`, `3m05s`, `2h07m`, `3d04h`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+    days, rest = divmod(whole, 86400)
+    return f"{days}d{rest // 3600:02}h" if days < 1000 else f"{days}d"

@@ -5,17 +5,20 @@ Knows no agent by name: `DIALECTS` are asked in turn whether it is theirs.
 
 from __future__ import annotations
 
+from nacre.approval.check import examine
 from nacre.config import configured
 from nacre.errors import InvalidConfig
 from nacre.hooks.agents import claude_code, codex, cursor, gemini
 from nacre.hooks.agents.protocol import Asked, Bad, NotOurs, Reply, refusal
-from nacre.hooks.judge import judge
+from nacre.policy.policy import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nacre.config.config import Config
     from nacre.hooks.agents.protocol import Dialect
+    from nacre.verdict import Verdict
 
 DIALECTS: tuple[Dialect, ...] = (cursor, gemini, codex, claude_code)
 """The one that sends most first: Claude Code's payload is a part of Codex's."""
@@ -36,6 +39,12 @@ def answer(payload: bytes, *, ask: bool = True) -> Reply:
         return refusal(f"nacre hook does not know which agent this is. {_HELP}.")
     except Exception as error:
         return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
+
+
+def judge(asked: Asked, config: Config | None) -> Verdict:
+    """Check the command with what is configured for its directory; `config` None: nothing is configured."""
+    policy = DEFAULT if config is None else config.policy
+    return examine(asked.command, cwd=asked.cwd, policy=policy, ask_plain=False)[1]
 
 
 def _in(dialect: Dialect, fields: dict[str, Any], *, ask: bool) -> Reply:

@@ -16,9 +16,10 @@ from itertools import count
 
 from nacre.approval.approve import permission
 from nacre.base.frozen import frozen, replace
-from nacre.bash import Bash, Carry, collector_for, unrun
+from nacre.bash import Bash, Carry
 from nacre.engines import Local
 from nacre.environment import host_environment
+from nacre.execution.finish import collector_for, unrun
 from nacre.execution.foreground import goes_on
 from nacre.observe.dispatch import Watch
 from nacre.observe.events import Observer

@@ -9,7 +9,7 @@ import tempfile
 from typing import Literal
 
 from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
-from nacre.call import run_sync
+from nacre.bash import run_sync
 from nacre.cli.info.doctor_check import Check
 from nacre.errors import NacreError
 from nacre.sandbox.probe import Kernel, kernel

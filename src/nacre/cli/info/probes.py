@@ -63,7 +63,7 @@ def _trials() -> tuple[bool, list[Check]]:
     bash = shutil.which("bash", path=os.environ.get("PATH", os.defpath))
     if bash is None:
         return False, [Check("bash", "missing", "none on PATH", "Install bash, or put it on PATH.")]
-    from nacre.call import run_sync
+    from nacre.bash import run_sync
     from nacre.keeper.client.connection import client
 
     before = time.monotonic()

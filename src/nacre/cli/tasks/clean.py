@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from nacre.base.units import size, span
+from nacre.base.units import short_size, size, span
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import put, put_json, say
 from nacre.cli.common.parser import sort_out, whole
 from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
-from nacre.views.amounts import short_size
 
 _HELP = """\
 usage: nacre clean [options]     remove tasks that have ended, with their output

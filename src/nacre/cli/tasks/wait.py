@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from nacre.base.units import span
+from nacre.base.units import short_span, span
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import put, put_json, say
 from nacre.cli.common.parser import sort_out
@@ -12,7 +12,6 @@ from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
 from nacre.execution.outcome import exit_status
 from nacre.result import Exited
-from nacre.views.amounts import short_span
 from nacre.views.console.task_status import sentence_on
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ as they come; everything else is done when a frame is drawn.
 from __future__ import annotations
 
 from nacre.ansi.width import columns
+from nacre.base.units import short_size, short_span
 from nacre.result import Hides, StreamName
-from nacre.views.amounts import short_size, short_span
 from nacre.views.console.escape import cut, escaped, in_ascii
 from nacre.views.console.short_command import display
 from nacre.views.console.viewport import Counts, last_lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from nacre.base.units import short_span
 from nacre.result import (
     Cancelled,
     Exited,
@@ -16,7 +17,6 @@ from nacre.result import (
     Signalled,
     TimedOut,
 )
-from nacre.views.amounts import short_span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

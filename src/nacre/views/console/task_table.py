@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nacre.ansi.width import columns
 from nacre.base.frozen import frozen
-from nacre.views.amounts import short_size, short_span
+from nacre.base.units import short_size, short_span
 from nacre.views.console.escape import cut, escaped, fit, in_ascii, plainly
 from nacre.views.console.task_status import survivors, word_on
 

@@ -15,6 +15,7 @@ from typing import assert_never
 from rich.text import Text
 
 from nacre.ansi.width import columns
+from nacre.base.units import short_span
 from nacre.result import (
     Cancelled,
     Exited,
@@ -29,7 +30,6 @@ from nacre.result import (
     Signalled,
     TimedOut,
 )
-from nacre.views.amounts import short_span
 from nacre.views.console.capabilities import Look
 from nacre.views.console.escape import cut, escaped
 from nacre.views.console.highlight import marks

@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nacre.ansi.decode import clean
+from nacre.base.units import short_size, short_span
 from nacre.redact.redactor import Hidden
 from nacre.result import Chunk
-from nacre.views.amounts import short_size, short_span
 
 _PAUSE = 0.5
 _SILENCE = 5.0

@@ -21,13 +21,14 @@ from nacre.adapters.mcp.tools.progress import Progress
 from nacre.adapters.mcp.tools.results import complaint, result_of
 from nacre.adapters.mcp.tools.tasks_extension import Deadlines, has_tasks, task_handle
 from nacre.base.frozen import replace
-from nacre.bash import Bash, answered
+from nacre.bash import Bash
 from nacre.cancel import Cancel
 from nacre.environment import host_environment
 from nacre.errors import NacreError
 from nacre.redact.redactor import Hidden
 from nacre.result import Chunk, Event, Running
 from nacre.tasks import Tasks
+from nacre.toolcall.answer import answered
 from nacre.types import Request, ToolContext
 from nacre.views.answers import Answer
 
