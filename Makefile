@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 # What has no command of its own.
 USUAL := not slow and not mcp and not containers and not ray
 # What is the same on every system: the checker, the text pipeline, the views, settings.
-PURE := $(addprefix tests/,shell policy output views config hooks fuzz)
+PURE := $(addprefix tests/,ansi shell policy output redact views config hooks fuzz)
 # What test-odd runs in CI: what starts processes, keeps tasks and names files. ODD=tests for every test.
 ODD ?= $(addprefix tests/,keeper tasks capture observe environment)
 TYPED := src tests scripts fuzz faults $(if $(wildcard bench/*.py),bench) $(if $(wildcard examples/*.py),examples)

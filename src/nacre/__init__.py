@@ -19,11 +19,27 @@ if TYPE_CHECKING:
     from nacre.errors import AccessUnavailable, CommandFailed, InvalidRequest, NacreError
     from nacre.policy.policy import Policy
     from nacre.profiles import Profile
-    from nacre.result import Chunk, Ended, Result, Started
+    from nacre.result import (
+        Cancelled,
+        Chunk,
+        Ended,
+        Exited,
+        Killed,
+        Lost,
+        NotStarted,
+        OverLimit,
+        Refused,
+        Result,
+        Running,
+        Signalled,
+        Started,
+        TimedOut,
+    )
     from nacre.session import Session
     from nacre.tasks.tasks import Tasks
     from nacre.types import Limits, Request, ToolContext
     from nacre.verdict import Decision, Verdict
+    from nacre.views.model.with_spill import for_model
 
 __version__ = "0.1.0"
 
@@ -31,59 +47,81 @@ __all__ = [
     "AccessUnavailable",
     "Bash",
     "Cancel",
+    "Cancelled",
     "Chunk",
     "CommandFailed",
     "Decision",
     "Ended",
+    "Exited",
     "InvalidRequest",
+    "Killed",
     "Limits",
+    "Lost",
     "NacreError",
+    "NotStarted",
+    "OverLimit",
     "Policy",
     "Profile",
+    "Refused",
     "Request",
     "Result",
+    "Running",
     "Session",
+    "Signalled",
     "Started",
     "Tasks",
+    "TimedOut",
     "ToolContext",
     "Verdict",
     "check",
+    "for_model",
     "run",
     "run_sync",
 ]
 
-_HOMES = {
+_MODULES = {
     "AccessUnavailable": "errors",
     "Bash": "bash",
     "Cancel": "cancel",
+    "Cancelled": "result",
     "Chunk": "result",
     "CommandFailed": "errors",
     "Decision": "verdict",
     "Ended": "result",
+    "Exited": "result",
     "InvalidRequest": "errors",
+    "Killed": "result",
     "Limits": "types",
+    "Lost": "result",
     "NacreError": "errors",
+    "NotStarted": "result",
+    "OverLimit": "result",
     "Policy": "policy.policy",
     "Profile": "profiles",
+    "Refused": "result",
     "Request": "types",
     "Result": "result",
+    "Running": "result",
     "Session": "session",
+    "Signalled": "result",
     "Started": "result",
     "Tasks": "tasks.tasks",
+    "TimedOut": "result",
     "ToolContext": "types",
     "Verdict": "verdict",
     "check": "approval.check",
+    "for_model": "views.model.with_spill",
     "run": "bash",
     "run_sync": "bash",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'nacre' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"nacre.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"nacre.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -157,7 +157,10 @@ async def test_connections_that_are_reset_at_once_leave_nothing(tmp_path: Path) 
         assert log.stat().st_size < MAX_LOG_BYTES
 
 
-SHORT = "from nacre.adapters.mcp import connections; connections.HEADER_TIMEOUT_S = connections.BODY_TIMEOUT_S = 0.3"
+SHORT = (
+    "from nacre.adapters.mcp.transport import connection_limits as limits; "
+    "limits.HEADER_TIMEOUT_S = limits.BODY_TIMEOUT_S = 0.3"
+)
 
 
 @pytest.mark.parametrize("token", ["wrong", TOKEN])
@@ -223,9 +226,9 @@ def test_a_header_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 
 FEW = """
-from nacre.adapters.mcp import connections
-few = connections.ConnectionLimits(authenticated=2, unauthenticated=4, running=2)
-connections.ConnectionLimits.for_this_process = classmethod(lambda cls: few)
+from nacre.adapters.mcp.transport import connection_limits as limits
+few = limits.ConnectionLimits(authenticated=2, unauthenticated=4, running=2)
+limits.ConnectionLimits.for_this_process = classmethod(lambda cls: few)
 """
 
 

@@ -51,7 +51,8 @@ print(json.dumps({"prefix": sys.prefix, "package": os.path.dirname(nacre.__file_
 ATTEMPTS = {
     "module": f"echo 'raise SystemExit' >>{SITE}/nacre/sandbox/denials.py",
     "replaced-module": f"echo x >new.py; mv -f new.py {SITE}/nacre/sandbox/denials.py",
-    "bytecode": f"mkdir -p {SITE}/nacre/__pycache__; echo x >{SITE}/nacre/__pycache__/denials.{CACHED}.pyc",
+    "bytecode": f"mkdir -p {SITE}/nacre/sandbox/__pycache__; "
+    f"echo x >{SITE}/nacre/sandbox/__pycache__/denials.{CACHED}.pyc",
     "removed-module": f"rm -f {SITE}/nacre/sandbox/denials.py",
     "package-moved": f"mv {SITE}/nacre {SITE}/other",
     "path-file": f"echo 'import os' >{SITE}/new.pth",
@@ -61,12 +62,14 @@ ATTEMPTS = {
     "script": "echo x >.venv/bin/nacre",
     "environment-moved": "mv .venv away",
     "hard-link": f"ln {SITE}/nacre/sandbox/denials.py alias && echo x >>alias",
-    "link": f"ln -s {SITE}/nacre alias && echo x >>alias/denials.py",
+    "link": f"ln -s {SITE}/nacre alias && echo x >>alias/sandbox/denials.py",
     "permissions": f"chmod 777 {SITE}/nacre/sandbox/denials.py",
 }
 
 
-COPY = f"mkdir -p copy/{SITE[6:]}/nacre copy/bin && touch copy/pyvenv.cfg copy/{SITE[6:]}/nacre/sandbox/denials.py"
+COPY = (
+    f"mkdir -p copy/{SITE[6:]}/nacre/sandbox copy/bin && touch copy/pyvenv.cfg copy/{SITE[6:]}/nacre/sandbox/denials.py"
+)
 
 
 class Project(NamedTuple):
@@ -171,7 +174,7 @@ def test_a_command_cannot_change_the_code_that_confines_it(project: Project) -> 
 def test_it_can_be_changed_once_that_is_allowed(project: Project) -> None:
     said = project.host(f"echo '# x' >>{SITE}/nacre/sandbox/denials.py", unprotected=["nacre"])
     assert said["outcome"] == "Exited(code=0)", said
-    assert (project.place / SITE / "nacre" / "denials.py").read_text().endswith("# x\n")
+    assert (project.place / SITE / "nacre" / "sandbox" / "denials.py").read_text().endswith("# x\n")
 
 
 def test_an_installation_into_it_is_told_what_stopped_it(project: Project) -> None:
@@ -255,9 +258,9 @@ def test_an_environment_behind_a_link_in_the_workspace_is_refused(tmp_path: Path
 def test_a_refusal_says_what_to_do(project: Project) -> None:
     """As on a kernel that lets nobody without root mount."""
     program = dedent("""
-        from nacre.sandbox import kernel
-        kernel._in_user_namespace = lambda: frozenset()
-        kernel._namespaces = lambda: (False, False, False)
+        from nacre.sandbox import probe
+        probe._in_user_namespace = lambda: frozenset()
+        probe._namespaces = lambda: (False, False, False)
     """)
     said = json.loads(project.python_says(program + HOST, "echo ran >ran", str(project.place), "{}"))
     assert said["refused"] == "own_code_in_workspace", said
@@ -295,12 +298,12 @@ def forge_bytecode(source: Path, statement: str) -> bytes:
 def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package: Path, exists: bool) -> None:
     cache, trace = project.place / "cache", project.place.parent / "tmp" / "trace"
     forged = project.place / "forged.pyc"
-    forged.write_bytes(forge_bytecode(package / "errors.py", f"open({str(trace)!r}, 'w').close()"))
+    forged.write_bytes(forge_bytecode(package / "sandbox" / "denials.py", f"open({str(trace)!r}, 'w').close()"))
     forged.chmod(0o644)
     if exists:
         cache.mkdir()
         shutil.chown(cache, project.place.stat().st_uid)
-    directory = shlex.quote(f"{cache}{package}")
+    directory = shlex.quote(f"{cache}{package}/sandbox")
     plant = f"exec 2>/dev/null; mkdir -p {directory} && cp forged.pyc {directory}/denials.{CACHED}.pyc; echo ran"
     env = {"PYTHONPATH": str(package.parent), "PYTHONPYCACHEPREFIX": str(cache)}
     said = json.loads(project.python_says(TWO_COMMANDS, plant, str(project.place), "{}", python=BASE, env=env))
@@ -317,9 +320,9 @@ def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package:
 def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
     """The attempt above succeeds where nothing protects the directory."""
     trace = project.place.parent / "tmp" / "trace"
-    planted = Path(f"{project.place}/cache{package}")
+    planted = Path(f"{project.place}/cache{package}/sandbox")
     planted.mkdir(parents=True)
-    code = forge_bytecode(package / "errors.py", f"open({str(trace)!r}, 'w').close()")
+    code = forge_bytecode(package / "sandbox" / "denials.py", f"open({str(trace)!r}, 'w').close()")
     (planted / f"denials.{CACHED}.pyc").write_bytes(code)
     env = {"PYTHONPATH": str(package.parent), "PYTHONPYCACHEPREFIX": str(project.place / "cache")}
     project.python_says(TWO_COMMANDS, ":", str(project.place), '{"unprotected": ["nacre"]}', python=BASE, env=env)

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 
 GLOSSARY = """\
 [modules]

@@ -1,0 +1,1 @@
+"""Text written for a terminal: decode it, render it, measure its columns."""

@@ -1,0 +1,1 @@
+"""Values and helpers without knowledge of commands: frozen values, units, threads, system calls."""

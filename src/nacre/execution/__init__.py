@@ -1,0 +1,1 @@
+"""Run a planned command: start it, follow it, limit how many run, build its outcome."""

@@ -1,0 +1,1 @@
+"""A request and its context in, a plan out."""

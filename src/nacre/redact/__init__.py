@@ -1,0 +1,1 @@
+"""Mask secrets in text."""

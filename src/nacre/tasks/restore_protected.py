@@ -1,7 +1,7 @@
 """The protected paths of a workspace, while a task may change them: who shares its view, and who undoes it if its
 keeper was killed.
 
-Otherwise the keeper has that done (`guard/restore_task.py`), also when this program is gone.
+Otherwise the keeper has that done (`protected_paths/restore_task.py`), also when this program is gone.
 """
 
 from __future__ import annotations

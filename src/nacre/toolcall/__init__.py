@@ -1,0 +1,1 @@
+"""A model's call: parse its arguments, define the tool, answer."""

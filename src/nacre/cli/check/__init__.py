@@ -1,0 +1,1 @@
+"""`nacre check`, `explain` and `rules`."""

@@ -1,0 +1,1 @@
+"""Parser, messages and exit codes that all commands share."""

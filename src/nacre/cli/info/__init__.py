@@ -1,0 +1,1 @@
+"""Commands that print information: doctor, config, profiles, schema, audit."""

@@ -1,0 +1,1 @@
+"""Commands for other programs: hooks and the MCP server."""

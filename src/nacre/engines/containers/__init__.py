@@ -1,0 +1,1 @@
+"""Commands in a podman or docker container."""

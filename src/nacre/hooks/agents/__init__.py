@@ -1,0 +1,1 @@
+"""The hook protocol of each agent."""

@@ -1,0 +1,1 @@
+"""Add a hook to an agent's settings, or remove it."""

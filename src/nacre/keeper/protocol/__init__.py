@@ -1,0 +1,1 @@
+"""Code that host and keeper share: messages, /proc, task directories."""

@@ -1,0 +1,1 @@
+"""The keeper process: supervise runs, kill process trees, record tasks."""

@@ -1,0 +1,1 @@
+"""The keeper process: start shells and dedicated keepers."""

@@ -1,0 +1,1 @@
+"""Patterns of other tools, as questions about one command."""

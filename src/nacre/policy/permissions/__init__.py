@@ -1,0 +1,1 @@
+"""Permission rules such as `Bash(git push:*)`."""

@@ -1,0 +1,1 @@
+"""An abstract interpreter: follow what a script would run, without running it."""

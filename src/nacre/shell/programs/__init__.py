@@ -1,0 +1,1 @@
+"""Models of programs that run others, or whose output is known."""

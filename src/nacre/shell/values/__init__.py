@@ -1,0 +1,1 @@
+"""Values of variables, known and unknown."""

@@ -1,0 +1,1 @@
+"""Tasks on disk: their directories, records and logs."""

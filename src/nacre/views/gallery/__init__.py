@@ -1,0 +1,1 @@
+"""Recorded results and drawings of every view."""

@@ -1,0 +1,1 @@
+"""The tools that the MCP server offers: run, read, wait, list and kill."""

@@ -1,0 +1,1 @@
+"""How the MCP server is reached: standard streams, or HTTP with a token."""

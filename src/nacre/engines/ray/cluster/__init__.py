@@ -1,0 +1,1 @@
+"""Find a Ray cluster, join it, and notice when it is lost."""

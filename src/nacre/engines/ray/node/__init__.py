@@ -1,0 +1,1 @@
+"""The agent on a node, and everything that is sent to it and back."""

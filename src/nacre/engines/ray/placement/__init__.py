@@ -1,0 +1,1 @@
+"""Reserve a place on a node for each run."""

@@ -1,0 +1,1 @@
+"""Rules about databases, clouds, containers and package registries."""

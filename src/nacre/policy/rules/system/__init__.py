@@ -1,0 +1,1 @@
+"""Rules about disks, accounts, services and system files."""
