@@ -29,45 +29,49 @@ class Change(NamedTuple):
 
 
 LADDER_WITHOUT_KILL = (
-    Change("keeper/run.py", "            self._kill_all(stopped)\n", ""),
-    Change("keeper/run.py", "            send_signal(-group, signal.SIGKILL)\n", "            pass\n"),
+    Change("keeper/server/run.py", "            self._kill_all(stopped)\n", ""),
+    Change("keeper/server/run.py", "            send_signal(-group, signal.SIGKILL)\n", "            pass\n"),
     Change(
-        "keeper/run.py",
+        "keeper/server/run.py",
         "            send_signal(pid, signal.SIGKILL)\n        return",
         "            pass\n        return",
     ),
 )
 LOST_LAST_BYTE = (
     Change(
-        "keeper/log.py",
+        "keeper/protocol/task_log.py",
         "        pieces = [(0, self._head, 0)]\n",
         "        self._head -= 1\n        self.seen -= 1\n        pieces = [(0, self._head, 0)]\n",
     ),
 )
-FORGOTTEN = (Change("keeper/liverun.py", "if self._unheard and not stumbled and await", "if False and await"),)
+FORGOTTEN = (Change("keeper/client/run.py", "if self._unheard and not stumbled and await", "if False and await"),)
 RUN_AGAIN = (
     Change(
-        "keeper/liverun.py",
+        "keeper/client/run.py",
         "return self._pid is not None or (self._recorded and self._own_keeper != 0)",
         "return self._recorded and self._own_keeper != 0",
     ),
 )
-ORPHANS_STAY = (Change("keeper/client.py", "        kill_orphans(self.prefix, self.last_tag)\n", ""),)
+ORPHANS_STAY = (Change("keeper/client/connection.py", "        kill_orphans(self.prefix, self.last_tag)\n", ""),)
 LEAK_IN_THE_PROGRAM = (
     Change(
-        "keeper/liverun.py",
+        "keeper/client/run.py",
         "            self._control.close()\n            self._intake.close()\n",
         "            os.dup(0)\n            self._control.close()\n            self._intake.close()\n",
     ),
 )
 LEAK_IN_THE_KEEPER = (
-    Change("keeper/care.py", "        run.fds.clear()\n", "        run.fds.clear()\n        os.dup(0)\n"),
+    Change("keeper/server/supervisor.py", "        run.fds.clear()\n", "        run.fds.clear()\n        os.dup(0)\n"),
 )
 PRIVATE_DIRECTORY_STAYS = (
-    Change("keeper/serve.py", "        for directory in self.directories:\n            remove_tree(directory)\n", ""),
+    Change(
+        "keeper/server/server.py",
+        "        for directory in self.directories:\n            remove_tree(directory)\n",
+        "",
+    ),
 )
 PRIVATE_DIRECTORY_OF_NONE_STAYS = (
-    Change("keeper/client.py", "                undo.callback(remove_empty, alone)", "                pass"),
+    Change("keeper/client/connection.py", "                undo.callback(remove_empty, alone)", "                pass"),
 )
 
 
