@@ -2,7 +2,7 @@
 
 Each line of the table is `path<TAB>kind<TAB>Qualified.name<TAB>new name`. Pyright's language server finds the
 references, all of them in the unchanged tree, so that a new name may be the old name of another definition; then all
-edits are made at once. Two thousand names take a minute. Needs node, and pyright's npm package below `--pyright`.
+edits are made at once. Needs node, and pyright's npm package below `--pyright`.
 
 The server does not find names in strings (`monkeypatch.setattr("nacre.x.y", …)`, programs that tests start), keywords
 of `replace(value, …)` and `value._replace(…)`, and attributes of values whose type is unknown: mypy and the tests do.
